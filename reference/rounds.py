@@ -5,8 +5,8 @@ Usage: python3 reference/rounds.py [OUT]     (default: testdata/rounds beside th
 
 `scan.json`: packed ciphertexts of a section, the keys that switch them to one mask, from given secrets and errors, the
 rounded masks and bodies, and the distances that a recipient reads. `places.json`, `units.json`: what is drawn from a
-seed. `fetch.json`: keys from given secrets and errors, messages of two sections, a query in the clear and encrypted,
-its answer, and the symbols by bucket.
+seed. `fetch.json`: keys from given secrets and errors, messages of six pages, a query in the clear and encrypted, its
+answer, and the symbols by bucket.
 
 What is encrypted here is also decrypted and compared with the exact values before a file is written. Insecure small
 shapes; output is deterministic.
@@ -20,8 +20,8 @@ from math import prod
 
 from bgv import add, center, modulo, scale
 from rounds_fetch import (
-    BUCKETS, CHOICES, FETCH_N, MESSAGES, P, POSITIONS, ROWS, SECTIONS, SYMBOLS, Keys, encoded, encrypted, expanded,
-    finished, merged, read, row_polynomials,
+    BUCKETS, CHOICES, FETCH_N, P, PAGE, PAGES, POSITIONS, SYMBOLS, Keys, encoded, encrypted, expanded, finished,
+    merged, read, row_polynomials,
 )  # fmt: skip
 from rounds_ring import (
     DIGIT_BITS, DIGITS, RNG, error, mask, multiply, nearest, primes_below, rescaled, shared_key, switched, ternary,
@@ -133,43 +133,40 @@ def scan_case():
 # Places and units
 
 
-def places(buckets, choices, room, seed, section, messages):
-    """For each message its buckets and the number of earlier messages in each; and how many draws that takes."""
-    for attempt in itertools.count():
-        source = stream("omr fetch places v1", seed, [section, attempt])
-        used, out = [0] * buckets, []
-        for _ in range(messages):
-            own = []
-            while len(own) < choices:
-                bucket = next(source) % buckets
-                if bucket not in own:
-                    own.append(bucket)
-            out.append([[b, used[b]] for b in own])
-            for b in own:
-                used[b] += 1
-        if max(used) <= room:
-            return out, attempt + 1
+def places(buckets, choices, positions, seed, page, messages):
+    """For each message its buckets and the number of earlier messages in each; and how many bytes named a full one."""
+    source, used, out, skipped = stream("omr fetch places v1", seed, [page]), [0] * buckets, [], 0
+    for _ in range(messages):
+        # Wherever the earlier messages lie.
+        assert sum(count < positions for count in used) >= choices
+        own = []
+        while len(own) < choices:
+            bucket = next(source) % buckets
+            skipped += used[bucket] == positions
+            if used[bucket] < positions and bucket not in own:
+                own.append(bucket)
+        out.append([[b, used[b]] for b in own])
+        for b in own:
+            used[b] += 1
+    return out, skipped
 
 
 def places_case():
-    """Crowded sections of the shape of `fetch.json`, so that draws are repeated; a few messages of the published one."""
-    seed, out, draws = RNG.randbytes(32), [], []
-    for shape, section, messages in [
-        *(([BUCKETS, CHOICES, ROWS, POSITIONS], section, 34) for section in (0, 1, 2, 3, 1 << 40)),
-        ([64, 4, 9, 128], 5, 300),
+    """Pages of the shape of `fetch.json`; the last messages of one of the published shape."""
+    seed, out = RNG.randbytes(32), []
+    for shape, page, shown in [
+        *(([BUCKETS, CHOICES, POSITIONS, PAGE], page, PAGE) for page in (0, 1, 2, 3, 1 << 40)),
+        ([64, 4, 128, 1792], 5, 200),
     ]:
-        buckets, choices, rows, positions = shape
-        drawn, count = places(buckets, choices, rows * positions, seed, section, messages)
-        triples = [[[b, order // positions, order % positions] for b, order in own] for own in drawn]
-        out.append({"shape": shape, "section": section, "places": triples})
-        draws.append(count)
-    assert 1 in draws and max(draws) > 1
+        drawn, skipped = places(*shape[:3], seed, page, shape[3])
+        assert skipped > 0
+        out.append({"shape": shape, "page": page, "places": drawn[-shown:]})
     return {"seed": list(seed), "cases": out}
 
 
-def units(seed, section, messages):
+def units(seed, page, messages):
     """From 1 to p - 1: words of 32 bits below the largest multiple of p - 1 that fits; and how many words that takes."""
-    source, out = stream("omr fetch units v1", seed, [section]), []
+    source, out = stream("omr fetch units v1", seed, [page]), []
     for words in itertools.count():
         if len(out) == messages:
             return out, words
@@ -179,10 +176,10 @@ def units(seed, section, messages):
 
 
 def units_case():
-    """The first section, and the first one in which a word is refused, as one in 16,384 is."""
+    """The first page, and the first one in which a word is refused, as one in 16,384 is."""
     seed, count = RNG.randbytes(32), 50
-    refused = next(section for section in itertools.count() if units(seed, section, count)[1] > count)
-    cases = [{"section": section, "units": units(seed, section, count)[0]} for section in (0, refused)]
+    refused = next(page for page in itertools.count() if units(seed, page, count)[1] > count)
+    cases = [{"page": page, "units": units(seed, page, count)[0]} for page in (0, refused)]
     return {"p": P, "seed": list(seed), "cases": cases}
 
 
@@ -191,17 +188,16 @@ def units_case():
 
 def fetch_case():
     keys = Keys()
-    seed, rows = RNG.randbytes(32), ROWS * len(SECTIONS)
-    # A message's symbols by section, row, bucket and position.
-    board, sections = {}, []
-    for section, count in enumerate(SECTIONS):
-        drawn, _ = places(BUCKETS, CHOICES, ROWS * POSITIONS, seed, section, MESSAGES)
+    seed, rows = RNG.randbytes(32), len(PAGES)
+    # A message's symbols by row, which is that of its page, bucket and position.
+    board, pages = {}, []
+    for page, count in enumerate(PAGES):
+        drawn, _ = places(BUCKETS, CHOICES, POSITIONS, seed, page, PAGE)
         values = [uniform(P, SYMBOLS) for _ in range(count)]
-        sections.append([x for own in values for x in own])
+        pages.append([x for own in values for x in own])
         for own, symbols in zip(drawn, values):
-            for bucket, order in own:
-                row = section * ROWS + order // POSITIONS
-                board[row, bucket, order % POSITIONS] = symbols
+            for bucket, position in own:
+                board[page, bucket, position] = symbols
     choices = [[RNG.randrange(rows), RNG.randrange(POSITIONS)] for _ in range(BUCKETS)]
     whole = prod(keys.query)
     messages = [encoded({(b, position): 1 for b, (_, position) in enumerate(choices)})]
@@ -239,7 +235,7 @@ def fetch_case():
         "primes": extended, "final_prime": keys.last_prime, "seed": list(keys.seed), "secret": keys.secret,
         "final_secrets": keys.finals, "product": bodies(keys.product),
         "merge": [bodies(key) for key in keys.merge.values()], "final": written(keys.final, keys.last_prime),
-        "places_seed": list(seed), "messages": MESSAGES, "sections": sections, "choices": choices,
+        "places_seed": list(seed), "pages": pages, "choices": choices,
         "query": {
             "seed": list(own_seed), "errors": noises, "messages": messages,
             "bodies": [transforms(ct[0], keys.query) for ct in query],

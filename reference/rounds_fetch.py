@@ -12,12 +12,12 @@ from rounds_ring import (
 )  # fmt: skip
 
 P = 786433
-FETCH_N, BUCKETS, CHOICES, ROWS, SYMBOLS = 64, 16, 4, 3, 5
+FETCH_N, BUCKETS, CHOICES, PAGE, SYMBOLS = 64, 16, 4, 13, 5
 POSITIONS = FETCH_N // BUCKETS
 FINAL_N, PARTS, FINAL_MASK_BITS, FINAL_BODY_BITS = 16, 2, 29, 21
 COMPONENTS = FETCH_N // FINAL_N
-SECTIONS = [30, 26]
-MESSAGES = 30
+# Messages of each page; the last page still grows.
+PAGES = [13, 13, 13, 13, 13, 8]
 PSI = root_powers(P, FETCH_N)
 
 

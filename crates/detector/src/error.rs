@@ -49,7 +49,7 @@ pub enum DetectorError {
     #[error(transparent)]
     Rounds(#[from] omr_protocol::rounds::RoundsError),
     /// The payloads of a query's range are not prepared.
-    #[error("expected prepared payloads of messages {start}..{end}, found those of other sections")]
+    #[error("expected prepared payloads of messages {start}..{end}, found those of other pages")]
     NotPrepared {
         /// First message.
         start: u64,

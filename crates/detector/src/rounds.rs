@@ -4,15 +4,18 @@ mod messages;
 mod prepare;
 mod scan;
 
-pub use prepare::PreparedSection;
+pub use prepare::PreparedPage;
 pub use scan::{ScanOutput, ScanRequest, scan};
 
 use crate::DetectorError;
 use crate::sophomr::TOGETHER;
 use omr_protocol::DetectionKeyError;
-use omr_protocol::rounds::{FetchAnswer, FetchQuery, RoundsHeader, RoundsKey, RoundsParams};
+use omr_protocol::rounds::{
+    FetchAnswer, FetchQuery, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
+};
 use omr_rounds::fetch::{Prepared, answer};
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A recipient's key that is ready for both rounds.
@@ -56,37 +59,18 @@ impl RoundsDetector {
             && self.key.masks == other.key.masks
     }
 
-    /// Answers a query of a range whose sections were prepared.
+    /// Answers a query of a range whose pages were prepared.
     ///
-    /// Shape: `sections` are all sections of the query's range, in order.
-    /// Errors: `Rounds` if the file is no query for this key and these sections.
+    /// Shape: `pages` are all pages of the query's range, in order.
+    /// Errors: `Rounds` if the file is no query for this key and these pages; `NotPrepared` for other pages.
     pub fn answer(
         &self,
-        sections: &[&PreparedSection],
+        pages: &[&PreparedPage],
         query: &[u8],
     ) -> Result<FetchAnswer, DetectorError> {
+        let asked = self.check(pages, query)?;
         let params = &*self.params;
-        let asked = FetchQuery::from_bytes(params, query)?;
-        for section in sections {
-            let of_section = RoundsHeader {
-                key_id: self.key.id,
-                board_id: section.board_id,
-                payload_bytes: section.payload_bytes,
-                clues: section.clues,
-                seed: section.seed,
-                ..asked.header.clone()
-            };
-            of_section.expect(&asked.header)?;
-        }
-        let plan = asked.header.plan(params)?;
-        let expected = plan.sections().iter().map(|own| own.section);
-        if !expected.eq(sections.iter().map(|section| section.section)) {
-            return Err(DetectorError::NotPrepared {
-                start: plan.range().start,
-                end: plan.range().end,
-            });
-        }
-        let prepared: Vec<&Prepared> = sections.iter().map(|own| &own.plaintexts).collect();
+        let prepared: Vec<&Prepared> = pages.iter().map(|own| &own.plaintexts).collect();
         let ciphertexts = answer(&params.fetch, &self.key.fetch, &asked.query, &prepared)
             .expect("the query has the rows of its range");
         Ok(FetchAnswer {
@@ -95,6 +79,37 @@ impl RoundsDetector {
             ciphertexts,
         })
     }
+
+    /// Reads a query for this key and these pages.
+    ///
+    /// Errors: those of [`RoundsDetector::answer`].
+    fn check(&self, pages: &[&PreparedPage], query: &[u8]) -> Result<FetchQuery, DetectorError> {
+        let params = &*self.params;
+        let asked = FetchQuery::from_bytes(params, query)?;
+        let plan = asked.header.plan(params)?;
+        let are_those = pages.iter().map(|own| own.page).eq(plan.pages());
+        let [first, ..] = pages else {
+            return Err(not_prepared(&plan));
+        };
+        if !are_those || pages.iter().any(|own| !own.is_beside(first)) {
+            return Err(not_prepared(&plan));
+        }
+        let of_pages = RoundsHeader {
+            key_id: self.key.id,
+            board_id: first.board_id,
+            payload_bytes: first.payload_bytes,
+            clues: first.clues,
+            seeds: pages.iter().map(|own| own.seed).collect(),
+            ..asked.header.clone()
+        };
+        of_pages.expect(&asked.header)?;
+        Ok(asked)
+    }
+}
+
+fn not_prepared(plan: &RoundsPlan) -> DetectorError {
+    let Range { start, end } = plan.range();
+    DetectorError::NotPrepared { start, end }
 }
 
 /// Returns the numbers of the detectors of each run, at most [`TOGETHER`] each.

@@ -1,9 +1,10 @@
 //! The second round: a fixed number of payloads, one from each bucket, without showing which (batch PIR).
 //!
-//! **Buckets.** Each message of a section lies in some of the buckets ([`Places`]), drawn from a public seed. A bucket of
-//! a section has `rows` rows of `positions` places. The slots of a ring of dimension n are divided among buckets: slot
-//! values are values at `psi^e` for odd e, and `psi^e` belongs to bucket `(e mod 2 B) div 2` and position `e div 2 B`,
-//! with B buckets. For each row and symbol of payloads, one plaintext contains the symbol of the message in each place.
+//! **Pages and buckets.** A page is a fixed number of consecutive messages, counted from the beginning of the board, and
+//! fills one row of each bucket: `positions` places. Each message of a page lies in some of the buckets ([`Places`]),
+//! drawn from a public seed. The slots of a ring of dimension n are divided among buckets: slot values are values at
+//! `psi^e` for odd e, and `psi^e` belongs to bucket `(e mod 2 B) div 2` and position `e div 2 B`, with B buckets. For each
+//! page and symbol of payloads, one plaintext contains the symbol of the message in each place.
 //!
 //! **Query.** The recipient chooses one place in each bucket. One ciphertext has a 1 in the slot of each bucket's
 //! position. Others have, for each row, a polynomial in `X^positions`, whose slots are constant over each bucket: not 0

@@ -3,10 +3,11 @@
 use chacha20::ChaCha20Rng;
 use omr_client::rounds::{RoundsRecipient, key, write_key};
 use omr_client::{BoundSender, ClueSeed, DecodeError, SecretKey, Sender, identity};
-use omr_detector::rounds::{PreparedSection, RoundsDetector, ScanRequest, scan};
+use omr_detector::rounds::{PreparedPage, RoundsDetector, ScanRequest, scan};
 use omr_detector::{DetectorError, Messages, Quiet};
 use omr_protocol::rounds::{
-    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, Scanned,
+    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
+    Scanned, page_seeds,
 };
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKind, ParamSet, Sealing};
@@ -18,7 +19,9 @@ use std::sync::Arc;
 const SET: &str = "insecure-tiny-v4";
 const BOARD: [u8; 16] = [7; 16];
 const PAYLOAD: usize = 40;
-/// Two sections and a part of a third one.
+/// The secret of the pages' seeds.
+const SECRET: [u8; 32] = [5; 32];
+/// Two sections and a part of a third one: 93 pages and a part of one.
 const MESSAGES: u64 = 4_500;
 
 struct World {
@@ -110,7 +113,7 @@ impl World {
             payload_bytes: PAYLOAD,
             board_id: BOARD,
             sealing: Sealing::None,
-            seed: [5; 32],
+            secret: SECRET,
         }
     }
 
@@ -122,17 +125,20 @@ impl World {
         outputs.into_iter().map(|output| output.scanned).collect()
     }
 
-    fn prepared(&mut self, range: Range<u64>) -> Vec<PreparedSection> {
-        let params = self.params();
-        let size = params.scan.section() as u64;
-        let clues = self.clues;
-        let source = &mut self.messages;
-        (range.start / size..range.end.div_ceil(size))
-            .map(|section| {
-                let own = section * size..((section + 1) * size).min(MESSAGES);
-                PreparedSection::new(&params, source, own, BOARD, PAYLOAD, clues, [5; 32]).unwrap()
-            })
-            .collect()
+    /// Prepares the pages of a range of a board whose messages before `kept` are gone.
+    fn prepared(&mut self, range: Range<u64>, kept: u64) -> Vec<PreparedPage> {
+        let (params, clues) = (self.params(), self.clues);
+        let plan = RoundsPlan::new(&params, range.clone(), PAYLOAD, clues).unwrap();
+        let size = params.fetch.spec().page as u64;
+        let mut pages = Vec::new();
+        for (page, seed) in plan.pages().zip(page_seeds(&SECRET, &plan)) {
+            let own = (page * size).max(kept)..((page + 1) * size).min(range.end);
+            let source = &mut self.messages;
+            pages.push(
+                PreparedPage::new(&params, source, own, BOARD, PAYLOAD, clues, seed).unwrap(),
+            );
+        }
+        pages
     }
 
     fn own(&self, person: usize, range: &Range<u64>) -> Vec<u64> {
@@ -148,8 +154,8 @@ fn retrieves(set: &str, clues: ClueKind, range: Range<u64>) {
     let mut world = World::new(set, clues, 1);
     let params = world.params();
     let scans = world.scans(range.clone());
-    let sections = world.prepared(range.clone());
-    let sections: Vec<&PreparedSection> = sections.iter().collect();
+    let pages = world.prepared(range.clone(), range.start / 100 * 100);
+    let pages: Vec<&PreparedPage> = pages.iter().collect();
     for (number, scanned) in scans.into_iter().enumerate() {
         let file = scanned.to_bytes(&params).unwrap();
         assert_eq!(
@@ -174,7 +180,9 @@ fn retrieves(set: &str, clues: ClueKind, range: Range<u64>) {
                 asked.query.len() as u64,
                 FetchQuery::file_bytes(&params, &read.header).unwrap()
             );
-            let answer = person.detector.answer(&sections, &asked.query).unwrap();
+            let again = person.recipient.asked(&asked.query, &waiting).unwrap();
+            assert_eq!(again, asked);
+            let answer = person.detector.answer(&pages, &asked.query).unwrap();
             let answer = answer.to_bytes(&params).unwrap();
             assert_eq!(
                 answer.len() as u64,
@@ -288,8 +296,8 @@ fn files_of_others_are_refused() {
     let params = world.params();
     let range = 0..3_000;
     let scans = world.scans(range.clone());
-    let sections = world.prepared(range);
-    let all: Vec<&PreparedSection> = sections.iter().collect();
+    let pages = world.prepared(range, 0);
+    let all: Vec<&PreparedPage> = pages.iter().collect();
     let [first, second] = [&world.people[0], &world.people[1]];
     let error = second.recipient.indices(&scans[0]).unwrap_err();
     assert!(matches!(error, DecodeError::OtherKey(_)), "{error}");
@@ -297,18 +305,27 @@ fn files_of_others_are_refused() {
     let asked = first.recipient.ask(&scans[0].header, &[17], rng).unwrap();
     let again = first.recipient.ask(&scans[0].header, &[17], rng).unwrap();
     assert_ne!(asked.query, again.query);
-    // Another recipient's detector, and sections of another range or seed.
+    // Another recipient's detector, and pages of other ranges.
     let refused = |error: DetectorError| error.to_string();
     let error = refused(second.detector.answer(&all, &asked.query).unwrap_err());
     assert!(
         error.starts_with("expected a file about messages 0..3000"),
         "{error}"
     );
-    let error = refused(first.detector.answer(&all[..1], &asked.query).unwrap_err());
-    assert_eq!(
-        error,
-        "expected prepared payloads of messages 0..3000, found those of other sections"
-    );
+    for pages in [&all[..1], &all[1..], &[]] {
+        let error = refused(first.detector.answer(pages, &asked.query).unwrap_err());
+        assert_eq!(
+            error,
+            "expected prepared payloads of messages 0..3000, found those of other pages"
+        );
+    }
+    // Queries that another recipient, or nobody, made.
+    let error = second.recipient.asked(&asked.query, &[]).unwrap_err();
+    assert!(matches!(error, DecodeError::OtherKey(_)), "{error}");
+    let error = first.recipient.asked(&asked.query[1..], &[]).unwrap_err();
+    assert!(matches!(error, DecodeError::Inconsistent(_)), "{error}");
+    let error = first.recipient.asked(&asked.query, &[3_000]).unwrap_err();
+    assert!(matches!(error, DecodeError::Inconsistent(_)), "{error}");
     let answer = first.detector.answer(&all, &asked.query).unwrap();
     let file = answer.to_bytes(&params).unwrap();
     // The answer to another query of the same scan.
@@ -348,6 +365,74 @@ fn files_of_others_are_refused() {
     assert_eq!((fetched.messages.len(), fetched.unreadable), (0, vec![17]));
 }
 
+/// Messages that are posted later leave whole pages as they were prepared, and give the last one a new seed.
+#[test]
+fn a_page_is_prepared_once_unless_it_grows() {
+    let mut world = World::new(SET, ClueKind::Bound, 8);
+    let params = world.params();
+    let size = params.fetch.spec().page as u64;
+    // The second range has a whole page and a part of one that the first one lacks.
+    let [first, second] = [10 * size + 5..40 * size + 7, 12 * size..42 * size - 1];
+    let mut pages = world.prepared(first.clone(), 0);
+    let scans = [first.clone(), second.clone()].map(|range| world.scans(range).remove(0));
+    let [short, long] = scans.each_ref().map(|scan| &scan.header.seeds);
+    assert_eq!(short.len(), 31);
+    assert_eq!(short[2..30], long[..28]);
+    assert_ne!(short[30], long[28]);
+    let own = world.own(0, &second);
+    let person = &world.people[0];
+    let ask = |scan: &Scanned, rng: &mut ChaCha20Rng| {
+        let wanted = person.recipient.indices(scan).unwrap();
+        person.recipient.ask(&scan.header, &wanted, rng).unwrap()
+    };
+    let asked = ask(&scans[1], &mut world.rng);
+    let all: Vec<&PreparedPage> = pages[2..].iter().collect();
+    assert!(person.detector.answer(&all, &asked.query).is_err());
+    let last = world.prepared(40 * size..42 * size - 1, 0);
+    pages.truncate(30);
+    pages.extend(last);
+    let all: Vec<&PreparedPage> = pages[2..].iter().collect();
+    let person = &world.people[0];
+    let answer = person.detector.answer(&all, &asked.query).unwrap();
+    let file = answer.to_bytes(&params).unwrap();
+    let fetched = person.recipient.fetched(&asked, &file).unwrap();
+    let found: Vec<u64> = fetched.messages.iter().map(|one| one.index).collect();
+    assert_eq!(found, own);
+    for message in &fetched.messages {
+        let own = &world.payloads[message.index as usize];
+        assert_eq!(message.payload.as_ref(), Some(own));
+    }
+}
+
+/// A query that asks for a few of many messages also names others that its random choices fall on.
+#[test]
+fn a_query_shows_its_recipient_which_messages_it_asks_for() {
+    let mut world = World::new(SET, ClueKind::Bound, 9);
+    let range = 0..200;
+    let header = world.scans(range.clone()).remove(0).header;
+    let recipient = &world.people[0].recipient;
+    let all: Vec<u64> = range.collect();
+    for wanted in [&all[..0], &all[70..71], &all[20..34], &all[..90], &all] {
+        let asked = recipient.ask(&header, wanted, &mut world.rng).unwrap();
+        assert_eq!(recipient.asked(&asked.query, wanted).unwrap(), asked);
+        // What was asked for is found among other wanted messages, too.
+        let among_all = recipient.asked(&asked.query, &all).unwrap();
+        for (own, found) in asked.buckets.iter().zip(&among_all.buckets) {
+            assert!(own.is_none() || own == found);
+        }
+        let indices = asked.indices();
+        let fetched = world.set.rounds().unwrap().fetch.spec().fetched;
+        assert!(
+            indices.len() + 2 >= wanted.len().min(fetched),
+            "{indices:?}"
+        );
+        assert!(indices.is_sorted_by(|a, b| a < b) && indices.iter().all(|i| wanted.contains(i)));
+        assert!(among_all.indices().len() + 2 >= fetched);
+        let nothing = recipient.asked(&asked.query, &[]).unwrap();
+        assert!(nothing.indices().is_empty());
+    }
+}
+
 #[test]
 fn sizes_depend_on_the_range_alone() {
     let mut world = World::new(SET, ClueKind::Bound, 6);
@@ -362,7 +447,8 @@ fn sizes_depend_on_the_range_alone() {
     for wanted in [nothing, &own[..1], &own, &every] {
         let asked = recipient.ask(&scanned.header, wanted, rng).unwrap();
         let fetched = params.fetch.spec().fetched;
-        assert!(asked.indices().len() <= fetched);
+        // Random choices name a few messages more.
+        assert!(asked.indices().len() + 2 >= wanted.len().min(fetched));
         assert_eq!(asked.buckets.len(), params.fetch.spec().buckets);
         lengths.push(asked.query.len());
     }
@@ -394,7 +480,15 @@ fn impossible_headers_are_refused() {
     assert!(refused(long).starts_with("expected a range of at most 1048576 messages"));
     let payloads = RoundsHeader {
         payload_bytes: 0,
-        ..header
+        ..header.clone()
     };
     assert!(refused(payloads).starts_with("expected payloads of 1 to"));
+    let seeds = RoundsHeader {
+        seeds: header.seeds[1..].to_vec(),
+        ..header
+    };
+    assert_eq!(
+        refused(seeds),
+        "expected a seed for each of 3 pages, found 2 seeds"
+    );
 }

@@ -5,7 +5,8 @@ use crate::input::{choose, closed, header, opened};
 use crate::memory::bounded;
 use omr_protocol::frame::{FrameHeader, Kind};
 use omr_protocol::rounds::{
-    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, Scanned,
+    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
+    Scanned,
 };
 use omr_protocol::{ClueKind, Sealing};
 use std::sync::{Arc, LazyLock};
@@ -63,6 +64,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (choice, length) in lengths.into_iter().enumerate() {
         for (range, clues) in [(0..40, ClueKind::Bound), (5..300, ClueKind::Plain)] {
+            let plan = RoundsPlan::new(params, range.clone(), 40, clues).expect("a range");
             let subject = RoundsHeader {
                 key_id: [0; 16],
                 board_id: [2; 16],
@@ -70,7 +72,7 @@ fn seeds() -> Vec<Vec<u8>> {
                 payload_bytes: 40,
                 sealing: Sealing::None,
                 clues,
-                seed: [3; 32],
+                seeds: vec![[3; 32]; plan.rows()],
             };
             let empty = FrameHeader::new(KINDS[choice], params.name(), [0; 16]);
             let all = length(params, &subject).expect("a range") - empty.file_len(0);

@@ -9,10 +9,9 @@ use omr_protocol::rounds::{
 use omr_protocol::sophomr::checksum;
 use omr_protocol::{ClueKind, Mismatch};
 use omr_rlwe::SecretPoly;
-use omr_rounds::fetch::{Choice, FetchSecret, Place, Places, Query, assign};
+use omr_rounds::fetch::{Choice, Fetch, FetchSecret, Place, Places, Query, assign};
 use omr_rounds::scan::ScanSecret;
 use rand_core::{CryptoRng, Rng};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A recipient with a secret that is prepared for both rounds.
@@ -25,19 +24,20 @@ pub struct RoundsRecipient {
 }
 
 /// A query, and what reads its answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The file of the query.
     pub query: Vec<u8>,
     /// The subject.
     pub header: RoundsHeader,
-    /// For each bucket the index of the message that is asked for; `None` for a bucket that asks for some other place.
+    /// For each bucket the index of the wanted message whose place it asks for; `None` if it asks for some other place.
+    /// No index is in two buckets.
     pub buckets: Vec<Option<u64>>,
 }
 
 impl Asked {
-    /// Returns the indices that are asked for, in the order of the board. Messages that found no bucket are not among
-    /// them: they wait for the next query.
+    /// Returns the indices of the wanted messages that are asked for, in the order of the board. Wanted messages that found
+    /// no bucket are not among them: they wait for the next query.
     pub fn indices(&self) -> Vec<u64> {
         let mut indices: Vec<u64> = self.buckets.iter().flatten().copied().collect();
         indices.sort_unstable();
@@ -120,15 +120,15 @@ impl RoundsRecipient {
             let at = (index - plan.range().start) as usize;
             let payload = &scanned.payloads[at * header.payload_bytes..][..header.payload_bytes];
             let mark = scanned.fingerprints.get(at).copied();
-            let fingerprint = fingerprint(header, mark.unwrap_or(0));
+            let fingerprint = fingerprint(header, plan.row_of(index), mark.unwrap_or(0));
             messages.push(Retrieved::new(index, Some(payload.to_vec()), fingerprint));
         }
         Ok(Some(messages))
     }
 
-    /// Encrypts a query for messages of a scan's range. `wanted` comes in the order of importance: a query has room for
-    /// a fixed number of messages, and leaves out further ones and those that find no bucket. Places that nobody wants fill the room, so that all
-    /// queries of a range look alike.
+    /// Encrypts a query for messages of a range. `wanted` comes in the order of importance: a query has room for a fixed
+    /// number of messages, and leaves out further ones and those that find no bucket. Random messages fill the room, so
+    /// that all queries of a range look alike.
     ///
     /// Errors: `OtherKey`, `Clues`; `Inconsistent` if an index lies outside the range.
     pub fn ask(
@@ -138,69 +138,64 @@ impl RoundsRecipient {
         rng: &mut impl CryptoRng,
     ) -> Result<Asked, DecodeError> {
         let plan = self.plan(header)?;
-        let range = plan.range();
-        if let Some(index) = wanted.iter().find(|index| !range.contains(index)) {
-            return Err(DecodeError::Inconsistent(format!(
-                "expected indices of messages {}..{}, found {index}",
-                range.start, range.end
-            )));
-        }
-        let fetch = &self.params.fetch;
+        check_inside(&plan, wanted)?;
+        let (fetch, range) = (&self.params.fetch, plan.range());
         let most = fetch.spec().fetched;
         let mut asked: Vec<u64> = wanted.iter().copied().take(most).collect();
-        let own = asked.len();
         while asked.len() < most {
             asked.push(range.start + below(range.end - range.start, rng));
         }
-        let places = self.places(header, &plan);
-        let rows = fetch.spec().rows;
-        let section = self.params.scan.section() as u64;
-        let of = |index: u64| -> Vec<Place> {
-            let number = (index / section - plan.sections()[0].section) as usize;
-            let in_section = places[number].of((index % section) as usize);
-            in_section
-                .map(|place| Place {
-                    row: number * rows + place.row,
-                    ..place
-                })
-                .collect()
-        };
-        let places: Vec<Vec<Place>> = asked.iter().map(|&index| of(index)).collect();
-        let buckets = |places: &Vec<Place>| places.iter().map(|place| place.bucket).collect();
+        let board = OnBoard::new(fetch, header, &plan);
+        let places: Vec<Vec<InRow>> = asked.iter().map(|&index| board.places(index)).collect();
+        let buckets = |places: &Vec<InRow>| places.iter().map(|place| place.bucket).collect();
         let of_messages: Vec<Vec<usize>> = places.iter().map(buckets).collect();
         let owners = assign(fetch.spec().buckets, &of_messages);
         let mut choices = Vec::with_capacity(owners.len());
-        for (bucket, owner) in owners.iter().enumerate() {
+        for (bucket, owner) in owners.into_iter().enumerate() {
             let other = Choice {
                 row: below(plan.rows() as u64, rng) as usize,
                 position: below(fetch.positions() as u64, rng) as usize,
             };
             let chosen = owner.and_then(|message| {
-                let own = places[message].iter();
-                own.copied().find(|place| place.bucket == bucket)
+                let mut own = places[message].iter();
+                own.find(|place| place.bucket == bucket)
             });
-            choices.push(chosen.map_or(other, |place| Choice {
-                row: place.row,
-                position: place.position,
-            }));
+            choices.push(chosen.map_or(other, |place| place.choice));
         }
         let mut seed = [0; 32];
         rng.fill_bytes(&mut seed);
         let seed = published(seed);
         let secret = self.query_poly();
-        let query = Query::encrypt(fetch, &secret, plan.rows(), &choices, seed, rng);
         let file = FetchQuery {
             header: header.clone(),
-            query,
+            query: Query::encrypt(fetch, &secret, plan.rows(), &choices, seed, rng),
         };
-        let is_own = |message: &usize| *message < own;
-        let index = |owner: Option<usize>| owner.filter(is_own).map(|message| asked[message]);
+        let query = file.to_bytes(&self.params);
         Ok(Asked {
-            query: file
-                .to_bytes(&self.params)
-                .map_err(|error| DecodeError::Inconsistent(error.to_string()))?,
+            query: query.map_err(|error| DecodeError::Inconsistent(error.to_string()))?,
             header: header.clone(),
-            buckets: owners.into_iter().map(index).collect(),
+            buckets: board.chosen(&choices, wanted),
+        })
+    }
+
+    /// Returns what [`RoundsRecipient::ask`] returned with a query: decrypts it, and finds for each bucket the wanted
+    /// message whose place was chosen, if there is one. `wanted` may have changed since.
+    ///
+    /// Time: until results are collected, that of the range and of the number of wanted messages.
+    /// Errors: `OtherKey`, `Clues`; `Inconsistent` if the file is no query, or if an index lies outside its range.
+    pub fn asked(&self, query: &[u8], wanted: &[u64]) -> Result<Asked, DecodeError> {
+        let file = FetchQuery::from_bytes(&self.params, query)
+            .map_err(|error| DecodeError::Inconsistent(error.to_string()))?;
+        let plan = self.plan(&file.header)?;
+        check_inside(&plan, wanted)?;
+        let fetch = &self.params.fetch;
+        let choices = file.query.decrypt(fetch, self.fetch.query());
+        let board = OnBoard::new(fetch, &file.header, &plan);
+        let buckets = board.chosen(&choices.expect("the rows of the range"), wanted);
+        Ok(Asked {
+            query: query.to_vec(),
+            header: file.header,
+            buckets,
         })
     }
 
@@ -221,23 +216,16 @@ impl RoundsRecipient {
             .fetch
             .symbols(fetch, plan.rows(), plan.symbols(), &answer.ciphertexts)
             .expect("the shape of the file was checked");
-        let section = self.params.scan.section() as u64;
         let p = fetch.p();
-        let mut units_of = BTreeMap::new();
-        for own in plan.sections() {
-            let all = units(
-                p.value(),
-                &answer.header.seed,
-                own.section,
-                section as usize,
-            );
-            units_of.insert(own.section, all);
-        }
+        let seeds = plan.pages().zip(&answer.header.seeds);
+        let units: Vec<Vec<u32>> = seeds
+            .map(|(page, seed)| units(p.value(), seed, page, fetch.spec().page))
+            .collect();
         let mut checked = Vec::new();
         for (bucket, mut row) in asked.buckets.iter().zip(symbols) {
             // Buckets that ask for nothing are read in the same way.
             let index = bucket.unwrap_or(answer.header.range.start);
-            let unit = units_of[&(index / section)][(index % section) as usize];
+            let unit = units[plan.row_of(index)][plan.number_in_page(index)];
             let inverse = p.inv(unit.into());
             for symbol in &mut row {
                 *symbol = p.mul((*symbol).into(), inverse) as u32;
@@ -256,7 +244,7 @@ impl RoundsRecipient {
         for (bucket, right, payload, mark) in checked {
             let Some(index) = bucket else { continue };
             if published(right) {
-                let fingerprint = fingerprint(&answer.header, mark);
+                let fingerprint = fingerprint(&answer.header, plan.row_of(index), mark);
                 let message = Retrieved::new(index, Some(payload), fingerprint);
                 fetched.messages.push(message);
             } else {
@@ -298,22 +286,92 @@ impl RoundsRecipient {
         plan.map_err(|error| DecodeError::Inconsistent(error.to_string()))
     }
 
-    /// Returns the places of the messages of each section of a plan.
-    fn places(&self, header: &RoundsHeader, plan: &RoundsPlan) -> Vec<Places> {
-        let messages = self.params.scan.section();
-        let of = |section| Places::new(&self.params.fetch, &header.seed, section, messages);
-        plan.sections().iter().map(|own| of(own.section)).collect()
-    }
-
     fn query_poly(&self) -> SecretPoly {
         let fetch = &self.params.fetch;
         self.fetch.query().poly(&fetch.ring, fetch.chain.basis(0))
     }
 }
 
-/// Returns the fingerprint of a message's bound clue.
-fn fingerprint(header: &RoundsHeader, value: u32) -> Option<Fingerprint> {
-    let key = || FingerprintKey::new(&header.seed);
+/// A place of a message among those of a range.
+struct InRow {
+    bucket: usize,
+    /// The row and the position.
+    choice: Choice,
+}
+
+/// The places of all messages of a range.
+struct OnBoard<'a> {
+    plan: &'a RoundsPlan,
+    buckets: usize,
+    /// The places of each page.
+    pages: Vec<Places>,
+}
+
+impl<'a> OnBoard<'a> {
+    fn new(fetch: &Fetch, header: &RoundsHeader, plan: &'a RoundsPlan) -> Self {
+        let pages = plan.pages().zip(&header.seeds);
+        Self {
+            plan,
+            buckets: fetch.spec().buckets,
+            pages: pages
+                .map(|(page, seed)| Places::new(fetch, seed, page))
+                .collect(),
+        }
+    }
+
+    /// Returns the places of a message, in the order of their choice.
+    fn places(&self, index: u64) -> Vec<InRow> {
+        let row = self.plan.row_of(index);
+        let places = self.pages[row].of(self.plan.number_in_page(index));
+        let in_row = |place: Place| InRow {
+            bucket: place.bucket,
+            choice: Choice {
+                row,
+                position: place.position,
+            },
+        };
+        places.map(in_row).collect()
+    }
+
+    /// Returns for each bucket the wanted message whose place is chosen there. A message in several buckets keeps the first
+    /// one in the order of its places.
+    ///
+    /// Time: until results are collected, that of the number of wanted messages.
+    fn chosen(&self, choices: &[Choice], wanted: &[u64]) -> Vec<Option<u64>> {
+        // One more than the index, or 0.
+        let mut owners = vec![0; self.buckets];
+        for &index in wanted {
+            let mut is_left = 1;
+            for place in self.places(index) {
+                let InRow { bucket, choice } = place;
+                let is_chosen =
+                    is_left & u64::from(choices[bucket].is_at(choice.row, choice.position));
+                owners[bucket] |= (index + 1) & is_chosen.wrapping_neg();
+                is_left &= !is_chosen;
+            }
+        }
+        let index = |owner: u64| published(owner).checked_sub(1);
+        owners.into_iter().map(index).collect()
+    }
+}
+
+/// Checks that messages lie in the range of a plan.
+///
+/// Errors: `Inconsistent`.
+fn check_inside(plan: &RoundsPlan, wanted: &[u64]) -> Result<(), DecodeError> {
+    let range = plan.range();
+    match wanted.iter().find(|index| !range.contains(index)) {
+        None => Ok(()),
+        Some(index) => Err(DecodeError::Inconsistent(format!(
+            "expected indices of messages {}..{}, found {index}",
+            range.start, range.end
+        ))),
+    }
+}
+
+/// Returns the fingerprint of the bound clue of a message in a row of the range.
+fn fingerprint(header: &RoundsHeader, row: usize, value: u32) -> Option<Fingerprint> {
+    let key = || FingerprintKey::new(&header.seeds[row]);
     (header.clues == ClueKind::Bound).then(|| Fingerprint { key: key(), value })
 }
 

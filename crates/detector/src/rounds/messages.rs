@@ -3,10 +3,10 @@
 use crate::bound_to::check_kind;
 use crate::error::check_len;
 use crate::source::kept_hashes;
-use crate::{BoundTo, DetectorError, MessageSource};
-use omr_protocol::clue::{ClueParser, Hashed, HashesOf, OFFSET_LEN};
+use crate::{DetectorError, MessageSource};
+use omr_protocol::ClueKind;
+use omr_protocol::clue::{Binding, ClueParser, Hashed, HashesOf};
 use omr_protocol::rounds::RoundsParams;
-use omr_protocol::{ClueKind, SEED_BYTES};
 use std::ops::Range;
 
 /// The board that messages are read from, and the properties that all of them have.
@@ -16,7 +16,6 @@ pub(super) struct Of<'a> {
     pub(super) board_id: &'a [u8; 16],
     pub(super) clues: ClueKind,
     pub(super) payload_bytes: usize,
-    pub(super) seed: &'a [u8; SEED_BYTES],
 }
 
 /// The bytes of consecutive messages.
@@ -27,15 +26,6 @@ pub(super) struct Read {
     pub(super) payloads: Vec<u8>,
     /// The stored hashes of bound clues.
     hashes: Option<Vec<[u8; 32]>>,
-}
-
-/// A clue's part beside its residues a and b.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Tail {
-    /// The rows `h` of a bound clue.
-    pub(super) rows: [[u32; OFFSET_LEN]; 2],
-    /// The fingerprint of a bound clue.
-    pub(super) fingerprint: u32,
 }
 
 impl Read {
@@ -87,35 +77,23 @@ impl Read {
         }
     }
 
-    /// Returns what bound clues are read with; `None` for plain ones.
-    ///
-    /// Errors: `SourceLength`.
-    pub(super) fn bound_to<'r>(&'r self, of: Of<'r>) -> Result<Option<BoundTo<'r>>, DetectorError> {
-        if of.clues == ClueKind::Plain {
-            return Ok(None);
-        }
-        if let Some(hashes) = &self.hashes {
-            return Ok(Some(BoundTo::kept(of.board_id, of.seed, hashes)));
-        }
-        let (messages, bytes) = (self.messages(), Some(of.payload_bytes));
-        let bound = BoundTo::new(of.board_id, of.seed, &self.payloads, messages, bytes)?;
-        Ok(Some(bound))
-    }
-
     /// Returns the clue of a message.
     pub(super) fn clue(&self, message: usize) -> &[u8] {
         &self.clues[message * self.clue_bytes..][..self.clue_bytes]
     }
 
-    /// Returns the tail of the clue of a message, which has been parsed.
-    pub(super) fn tail(&self, of: Of<'_>, bound: Option<&BoundTo<'_>>, message: usize) -> Tail {
-        let mut tail = Tail::default();
-        if let Some(bound_to) = bound {
-            let params = &of.params.clue;
-            let hashed: Hashed<'_> = bound_to.hashed(params, message, self.clue(message));
-            hashed.rows_into(params, &mut tail.rows);
-            tail.fingerprint = bound_to.fingerprint(&hashed);
+    /// Returns the hash of a message with a bound clue, which has been parsed; `None` for a plain clue.
+    pub(super) fn hashed(&self, of: Of<'_>, message: usize) -> Option<Hashed<'_>> {
+        if of.clues == ClueKind::Plain {
+            return None;
         }
-        tail
+        let (params, clue) = (&of.params.clue, self.clue(message));
+        Some(match &self.hashes {
+            Some(hashes) => Hashed::kept(params, hashes[message], clue),
+            None => {
+                let payload = &self.payloads[message * of.payload_bytes..][..of.payload_bytes];
+                Hashed::new(params, Binding::new(of.board_id, payload), clue)
+            }
+        })
     }
 }

@@ -1,7 +1,8 @@
-//! Payloads of a section, prepared for the second round.
+//! Payloads of a page, prepared for the second round.
 
 use super::messages::{Of, Read};
 use crate::{DetectorError, MessageSource};
+use omr_protocol::clue::FingerprintKey;
 use omr_protocol::rounds::{RoundsParams, RoundsPlan, units};
 use omr_protocol::sophomr::checksum;
 use omr_protocol::{ClueKind, SEED_BYTES};
@@ -9,10 +10,10 @@ use omr_rounds::fetch::{Places, Prepared};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The payloads of a section as plaintexts. They serve all recipients who scan with the same seed.
-pub struct PreparedSection {
-    /// The section, counted on the board.
-    pub section: u64,
+/// The payloads of a page as plaintexts. They serve all recipients whose scans have the page's seed.
+pub struct PreparedPage {
+    /// The page, counted on the board.
+    pub page: u64,
     /// The board.
     pub board_id: [u8; 16],
     /// The length of payloads in bytes.
@@ -26,11 +27,12 @@ pub struct PreparedSection {
     pub(super) plaintexts: Prepared,
 }
 
-impl PreparedSection {
-    /// Prepares messages of one section. Queries for others of the section are answered with zeros.
+impl PreparedPage {
+    /// Prepares messages of one page, from its beginning or from the first message that the board still has. Queries for
+    /// others of the page are answered with zeros.
     ///
     /// Errors: those of the source; `Plan`; `ClueKind`.
-    /// Panics: unless all messages lie in one section.
+    /// Panics: unless all messages lie in one page.
     pub fn new(
         params: &RoundsParams,
         source: &mut dyn MessageSource,
@@ -41,34 +43,32 @@ impl PreparedSection {
         seed: [u8; SEED_BYTES],
     ) -> Result<Self, DetectorError> {
         let plan = RoundsPlan::new(params, messages.clone(), payload_bytes, clues)?;
-        let [own] = plan.sections() else {
-            panic!("messages of one section");
-        };
-        let (section, size) = (own.section, params.scan.section());
+        assert_eq!(plan.rows(), 1, "pages of messages");
+        let page = plan.pages().start;
         let of = Of {
             params,
             board_id: &board_id,
             clues,
             payload_bytes,
-            seed: &seed,
         };
         let read = Read::new(of, source, messages.clone(), true)?;
-        let bound = read.bound_to(of)?;
+        let fingerprints = FingerprintKey::new(&seed);
         let p = params.fetch.p();
-        let factors = units(p.value(), &seed, section, size);
+        let factors = units(p.value(), &seed, page, params.fetch.spec().page);
         let (code, symbols) = (plan.code(), plan.symbols());
-        let first = (messages.start - section * size as u64) as usize;
+        let first = plan.number_in_page(messages.start);
         let mut values = vec![0; (first + read.messages()) * symbols];
         values[first * symbols..]
             .par_chunks_mut(symbols)
             .enumerate()
             .try_for_each(|(message, row)| -> Result<(), DetectorError> {
                 let payload = &read.payloads[message * payload_bytes..][..payload_bytes];
-                let fingerprint = if clue_parses(of, &read, message) {
-                    read.tail(of, bound.as_ref(), message).fingerprint
-                } else {
-                    0
-                };
+                let mut fingerprint = 0;
+                if clue_parses(of, &read, message)
+                    && let Some(hashed) = read.hashed(of, message)
+                {
+                    fingerprint = hashed.fingerprint(&fingerprints);
+                }
                 let (body, sum) = row.split_at_mut(code.count());
                 code.pack_marked(payload, fingerprint, body)?;
                 let index = messages.start + message as u64;
@@ -79,10 +79,10 @@ impl PreparedSection {
                 }
                 Ok(())
             })?;
-        let places = Places::new(&params.fetch, &seed, section, size);
+        let places = Places::new(&params.fetch, &seed, page);
         Ok(Self {
             plaintexts: Prepared::new(&params.fetch, &places, symbols, &values),
-            section,
+            page,
             board_id,
             payload_bytes,
             clues,
@@ -91,7 +91,14 @@ impl PreparedSection {
         })
     }
 
-    /// Returns the memory of a prepared section with payloads of this length, in bytes.
+    /// Returns whether both are pages of one board, prepared for one kind of messages.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        self.board_id == other.board_id
+            && self.payload_bytes == other.payload_bytes
+            && self.clues == other.clues
+    }
+
+    /// Returns the memory of a prepared page with payloads of this length, in bytes.
     ///
     /// Errors: `Plan` for a length of payloads that no code has.
     pub fn bytes_of(

@@ -1,12 +1,12 @@
 //! The first round.
 
-use super::messages::{Of, Read, Tail};
+use super::messages::{Of, Read};
 use crate::progress::check_stopped;
 use crate::rounds::{RoundsDetector, served_together};
 use crate::{DetectorError, MessageSource, Progress, Stages};
 use omr_opening::{BLOCKS_TOGETHER, BlockOfClues, ModuleCipher, PackingKey, pack};
-use omr_protocol::clue::OFFSET_LEN;
-use omr_protocol::rounds::{RoundsHeader, RoundsPlan, Scanned, SectionGroups};
+use omr_protocol::clue::{FingerprintKey, Hashed, OFFSET_LEN};
+use omr_protocol::rounds::{RoundsHeader, RoundsPlan, Scanned, SectionGroups, page_seeds};
 use omr_protocol::{ClueKind, SEED_BYTES, Sealing};
 use omr_rounds::scan::{COORDINATES, Packed, ScanPart, share};
 use rayon::prelude::*;
@@ -23,8 +23,9 @@ pub struct ScanRequest {
     pub board_id: [u8; 16],
     /// The sealing of payloads.
     pub sealing: Sealing,
-    /// A random seed, drawn after the messages were posted. Payloads are prepared with it for the second round.
-    pub seed: [u8; SEED_BYTES],
+    /// The secret of the pages' seeds ([`page_seeds`]): random, drawn after the messages were posted or known to nobody
+    /// else, and never published.
+    pub secret: [u8; SEED_BYTES],
 }
 
 /// A scan with statistics.
@@ -64,6 +65,10 @@ struct Run<'a> {
     request: &'a ScanRequest,
     clues: ClueKind,
     plan: RoundsPlan,
+    /// The seed of each page of the range.
+    seeds: Vec<[u8; SEED_BYTES]>,
+    /// The key of fingerprints of each page, if the scan contains all payloads.
+    fingerprints: Vec<FingerprintKey>,
     stages: Stages,
     unusable: usize,
 }
@@ -75,8 +80,13 @@ impl<'a> Run<'a> {
     ) -> Result<Self, DetectorError> {
         let (params, clues) = (detectors[0].params(), detectors[0].key().clues);
         let (range, bytes) = (request.range.clone(), request.payload_bytes);
+        let plan = RoundsPlan::new(params, range, bytes, clues)?;
+        let seeds = page_seeds(&request.secret, &plan);
+        let shown = seeds.iter().filter(|_| plan.sends_all());
         Ok(Self {
-            plan: RoundsPlan::new(params, range, bytes, clues)?,
+            fingerprints: shown.map(FingerprintKey::new).collect(),
+            plan,
+            seeds,
             detectors,
             request,
             clues,
@@ -91,7 +101,6 @@ impl<'a> Run<'a> {
             board_id: &self.request.board_id,
             clues: self.clues,
             payload_bytes: self.request.payload_bytes,
-            seed: &self.request.seed,
         }
     }
 
@@ -131,7 +140,7 @@ impl<'a> Run<'a> {
                     payload_bytes: self.request.payload_bytes,
                     sealing: self.request.sealing,
                     clues: self.clues,
-                    seed: self.request.seed,
+                    seeds: self.seeds.clone(),
                 },
                 sections,
                 payloads: payloads.clone(),
@@ -143,7 +152,8 @@ impl<'a> Run<'a> {
         Ok(self.detectors.iter().zip(parts).map(output).collect())
     }
 
-    /// Reads the messages of a section and packs their clues; also returns the fingerprints of bound clues.
+    /// Reads the messages of a section and packs their clues; also returns the fingerprints of bound clues if the scan
+    /// contains all payloads.
     fn packed(
         &mut self,
         source: &mut dyn MessageSource,
@@ -161,7 +171,6 @@ impl<'a> Run<'a> {
         let with_payloads = self.plan.sends_all();
         let read = || Read::new(of, source, start..end, with_payloads);
         let read = self.stages.time("read", read)?;
-        let bound = read.bound_to(of)?;
         let keys: Vec<&PackingKey> = self
             .detectors
             .iter()
@@ -176,13 +185,18 @@ impl<'a> Run<'a> {
             let mut residues = vec![0; parser.residues()];
             for index in from..to {
                 let (message, coefficient) = ((index - start) as usize, (index - at) as usize);
+                let mut fingerprint = 0;
                 if parser.parse_into(read.clue(message), &mut residues).is_ok() {
-                    let tail = read.tail(of, bound.as_ref(), message);
-                    block.set(coefficient, &residues, tail);
+                    let hashed = read.hashed(of, message);
+                    block.set(of, coefficient, &residues, hashed.as_ref());
+                    let key = self.fingerprints.get(self.plan.row_of(index));
+                    fingerprint = hashed
+                        .zip(key)
+                        .map_or(0, |(hashed, key)| hashed.fingerprint(key));
                 } else {
                     block.unusable += 1;
-                    block.fingerprints.push(0);
                 }
+                block.fingerprints.push(fingerprint);
             }
             block
         };
@@ -246,19 +260,27 @@ impl Block {
         }
     }
 
-    /// Sets the clue of a coefficient: its residues a and b, and its tail.
-    fn set(&mut self, coefficient: usize, residues: &[u32], tail: Tail) {
+    /// Sets the clue of a coefficient: its residues a and b, and the rows of a bound clue.
+    fn set(
+        &mut self,
+        of: Of<'_>,
+        coefficient: usize,
+        residues: &[u32],
+        hashed: Option<&Hashed<'_>>,
+    ) {
         let width = self.a.len() / self.b[0].len();
         let (a, b) = residues.split_at(width);
         self.a[coefficient * width..][..width].copy_from_slice(a);
-        let coordinates = self.b.iter_mut().zip(&mut self.extra);
-        for ((to, rows), (&own, row)) in coordinates.zip(b.iter().zip(&tail.rows)) {
+        for (to, &own) in self.b.iter_mut().zip(b) {
             to[coefficient] = own;
-            if !rows.is_empty() {
-                rows[coefficient * OFFSET_LEN..][..OFFSET_LEN].copy_from_slice(row);
+        }
+        if let Some(hashed) = hashed {
+            let mut rows = [[0; OFFSET_LEN]; COORDINATES];
+            hashed.rows_into(&of.params.clue, &mut rows);
+            for (to, row) in self.extra.iter_mut().zip(&rows) {
+                to[coefficient * OFFSET_LEN..][..OFFSET_LEN].copy_from_slice(row);
             }
         }
-        self.fingerprints.push(tail.fingerprint);
     }
 }
 

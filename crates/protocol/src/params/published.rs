@@ -77,7 +77,7 @@ const ROUNDS: RoundsSpec = RoundsSpec {
         n: 8192,
         buckets: 64,
         choices: 4,
-        rows: 9,
+        page: 1792,
         fetched: 56,
         sum_bits: 32,
         level_bits: 36,
@@ -197,7 +197,7 @@ const INSECURE_TINY_ROUNDS: RoundsSpec = RoundsSpec {
     fetch: FetchSpec {
         n: 256,
         buckets: 16,
-        rows: 36,
+        page: 48,
         fetched: 14,
         final_n: 64,
         ..ROUNDS.fetch

@@ -1,6 +1,6 @@
 //! The files of the second round.
 
-use super::header::{HEADER_BYTES, check_rest};
+use super::header::header_bytes;
 use crate::digest::Packing;
 use crate::frame::{self, FrameHeader, Kind, pack_bits, unpack_bits};
 use crate::key_file::row_bytes;
@@ -29,11 +29,11 @@ pub struct FetchQuery {
 impl FetchQuery {
     /// Returns the length in bytes of the file of a query.
     ///
-    /// Errors: those of [`RoundsPlan::new`].
+    /// Errors: `Plan`; `Seeds`.
     pub fn file_bytes(params: &RoundsParams, header: &RoundsHeader) -> Result<u64, RoundsError> {
-        let rest = query_bytes(params, &header.plan(params)?);
+        let plan = header.plan(params)?;
         let frame = FrameHeader::new(Kind::FetchQuery, params.name(), header.key_id);
-        Ok(frame.file_len(HEADER_BYTES as u64 + rest))
+        Ok(frame.file_len(header_bytes(&plan) + query_bytes(params, &plan)))
     }
 
     /// Returns the file. A query must not be encrypted again to be sent again: its bytes are kept.
@@ -59,10 +59,10 @@ impl FetchQuery {
     pub fn from_bytes(params: &RoundsParams, bytes: &[u8]) -> Result<Self, RoundsError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::FetchQuery, 1 << 33)?;
         file.expect_params(params.name())?;
-        let (header, rest) = RoundsHeader::decode(QUERY, file.key_id, &body)?;
-        let plan = header.plan(params)?;
-        check_rest(QUERY, query_bytes(params, &plan), rest.len() as u64)?;
-        let (seed, mut left) = rest.split_at(MASKS_BYTES);
+        let opened = RoundsHeader::decode(QUERY, params, file.key_id, &body)?;
+        let plan = &opened.plan;
+        opened.check_rest(QUERY, query_bytes(params, plan))?;
+        let (seed, mut left) = opened.rest.split_at(MASKS_BYTES);
         let (ring, basis) = (&params.fetch.ring, params.fetch.chain.basis(0));
         let mut bodies = Vec::new();
         for _ in 0..params.fetch.query_ciphertexts(plan.rows()) {
@@ -83,7 +83,10 @@ impl FetchQuery {
             seed: seed.try_into().expect("split so"),
             bodies,
         };
-        Ok(Self { header, query })
+        Ok(Self {
+            header: opened.header,
+            query,
+        })
     }
 
     /// Returns the hash of a query's file, which its answer names.
@@ -113,16 +116,16 @@ pub struct FetchAnswer {
 impl FetchAnswer {
     /// Returns the length in bytes of the file of an answer.
     ///
-    /// Errors: those of [`RoundsPlan::new`].
+    /// Errors: `Plan`; `Seeds`.
     pub fn file_bytes(params: &RoundsParams, header: &RoundsHeader) -> Result<u64, RoundsError> {
-        let rest = answer_bytes(params, &header.plan(params)?);
+        let plan = header.plan(params)?;
         let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), header.key_id);
-        Ok(frame.file_len(HEADER_BYTES as u64 + rest))
+        Ok(frame.file_len(header_bytes(&plan) + answer_bytes(params, &plan)))
     }
 
     /// Returns the file.
     ///
-    /// Errors: `Plan`; `Frame`.
+    /// Errors: `Plan`; `Seeds`; `Frame`.
     pub fn to_bytes(&self, params: &RoundsParams) -> Result<Vec<u8>, RoundsError> {
         let plan = self.header.plan(params)?;
         let mut body = self.header.encode();
@@ -138,14 +141,14 @@ impl FetchAnswer {
     pub fn from_bytes(params: &RoundsParams, bytes: &[u8]) -> Result<Self, RoundsError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::FetchAnswer, 1 << 33)?;
         file.expect_params(params.name())?;
-        let (header, rest) = RoundsHeader::decode(ANSWER, file.key_id, &body)?;
-        let plan = header.plan(params)?;
-        check_rest(ANSWER, answer_bytes(params, &plan), rest.len() as u64)?;
-        let (query, packed) = rest.split_at(HASH_BYTES);
-        let lengths = part_lengths(params, &plan).into_iter();
-        let ciphertexts = packing(params, &plan).read(lengths, packed)?;
+        let opened = RoundsHeader::decode(ANSWER, params, file.key_id, &body)?;
+        let plan = &opened.plan;
+        opened.check_rest(ANSWER, answer_bytes(params, plan))?;
+        let (query, packed) = opened.rest.split_at(HASH_BYTES);
+        let lengths = part_lengths(params, plan).into_iter();
+        let ciphertexts = packing(params, plan).read(lengths, packed)?;
         Ok(Self {
-            header,
+            header: opened.header,
             query: query.try_into().expect("split so"),
             ciphertexts,
         })

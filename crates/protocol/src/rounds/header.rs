@@ -32,10 +32,13 @@ pub enum RoundsError {
     /// A residue of a query is not below its prime.
     #[error("expected residues of a query below {}, found {}", .0.expected, .0.found)]
     Residue(Mismatch<u64>),
+    /// The header has another number of seeds than its range has pages.
+    #[error("expected a seed for each of {} pages, found {} seeds", .0.expected, .0.found)]
+    Seeds(Mismatch<usize>),
     /// The answer belongs to another query.
     #[error("expected the answer to query {}, found that to {}", hex(&.0.expected), hex(&.0.found))]
     OtherQuery(Mismatch<[u8; 32]>),
-    /// The file is about another scan: another board, range, seed or kind of messages.
+    /// The file is about another scan: another board, range, kind of messages, or other seeds.
     #[error("expected a file about {}, found one about {}", .0.expected, .0.found)]
     OtherScan(Mismatch<String>),
     /// The parameter set is unknown or does not serve two rounds.
@@ -61,19 +64,33 @@ pub struct RoundsHeader {
     pub sealing: Sealing,
     /// The kind of the board's clues.
     pub clues: ClueKind,
-    /// The seed of places in buckets, units of payloads and fingerprints, drawn after the messages were posted.
-    pub seed: [u8; SEED_BYTES],
+    /// For each page that the range touches, in order, the seed of places in buckets, of units of payloads and of
+    /// fingerprints. It was drawn after the page's messages were posted.
+    pub seeds: Vec<[u8; SEED_BYTES]>,
 }
 
-/// The length in bytes of a header.
-pub(super) const HEADER_BYTES: usize = 16 + 8 + 8 + 4 + 1 + 1 + SEED_BYTES;
+/// The length in bytes of a header without its seeds.
+const FIXED_BYTES: usize = 16 + 8 + 8 + 4 + 1 + 1;
+
+/// The beginning of a file, read.
+pub(super) struct Opened<'b> {
+    pub(super) header: RoundsHeader,
+    pub(super) plan: RoundsPlan,
+    /// The body behind the header.
+    pub(super) rest: &'b [u8],
+}
 
 impl RoundsHeader {
     /// Returns the plan of the range.
     ///
-    /// Errors: those of [`RoundsPlan::new`].
-    pub fn plan(&self, params: &RoundsParams) -> Result<RoundsPlan, PlanError> {
-        RoundsPlan::new(params, self.range.clone(), self.payload_bytes, self.clues)
+    /// Errors: `Plan`; `Seeds`.
+    pub fn plan(&self, params: &RoundsParams) -> Result<RoundsPlan, RoundsError> {
+        let plan = RoundsPlan::new(params, self.range.clone(), self.payload_bytes, self.clues)?;
+        if plan.rows() != self.seeds.len() {
+            let of = Mismatch::new(plan.rows(), self.seeds.len());
+            return Err(RoundsError::Seeds(of));
+        }
+        Ok(plan)
     }
 
     /// Checks that a file is about this header's subject.
@@ -85,11 +102,11 @@ impl RoundsHeader {
         }
         let subject = |header: &Self| {
             format!(
-                "messages {}..{} of board {} with seed {}.. for key {}",
+                "messages {}..{} of board {} with seeds {} for key {}",
                 header.range.start,
                 header.range.end,
                 hex(&header.board_id),
-                hex(&header.seed[..4]),
+                hex(&header.seeds_hash()[..4]),
                 hex(&header.key_id)
             )
         };
@@ -97,55 +114,78 @@ impl RoundsHeader {
         Err(RoundsError::OtherScan(of))
     }
 
+    /// Returns a hash of all seeds, which stands for them in messages.
+    fn seeds_hash(&self) -> [u8; 32] {
+        *blake3::hash(self.seeds.as_flattened()).as_bytes()
+    }
+
     /// Returns the bytes of the header, which begin the body of each file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(HEADER_BYTES);
+        let mut out = Vec::with_capacity(FIXED_BYTES + SEED_BYTES * self.seeds.len());
         out.extend(self.board_id);
         out.extend(self.range.start.to_le_bytes());
         out.extend(self.range.end.to_le_bytes());
         out.extend((self.payload_bytes as u32).to_le_bytes());
         out.push(self.sealing.tag());
         out.push(self.clues.tag());
-        out.extend(self.seed);
+        out.extend(self.seeds.as_flattened());
         out
     }
 
-    /// Reads a header at the beginning of the body of a file of this kind; returns the rest of the body with it.
+    /// Reads a header at the beginning of the body of a file of this kind.
     ///
-    /// Errors: `Length`; `Sealing`; `Clues`.
+    /// Errors: `Length`; `Sealing`; `Clues`; `Plan`.
     pub(super) fn decode<'b>(
         what: &'static str,
+        params: &RoundsParams,
         key_id: [u8; 16],
         body: &'b [u8],
-    ) -> Result<(Self, &'b [u8]), RoundsError> {
-        let Some((bytes, rest)) = body.split_at_checked(HEADER_BYTES) else {
-            let of = Mismatch::new(HEADER_BYTES as u64, body.len() as u64);
-            return Err(RoundsError::Length { what, of });
+    ) -> Result<Opened<'b>, RoundsError> {
+        let too_short = |bytes: u64| RoundsError::Length {
+            what,
+            of: Mismatch::new(bytes, body.len() as u64),
         };
+        let (bytes, behind) = body
+            .split_at_checked(FIXED_BYTES)
+            .ok_or_else(|| too_short(FIXED_BYTES as u64))?;
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("in range"));
         let half = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("in range"));
-        let header = Self {
+        let mut header = Self {
             key_id,
             board_id: bytes[..16].try_into().expect("in range"),
             range: word(16)..word(24),
             payload_bytes: half(32) as usize,
             sealing: Sealing::try_from(bytes[36])?,
             clues: ClueKind::try_from(bytes[37])?,
-            seed: bytes[38..].try_into().expect("in range"),
+            seeds: Vec::new(),
         };
-        Ok((header, rest))
+        let (range, payload_bytes) = (header.range.clone(), header.payload_bytes);
+        // The number of seeds follows from the range, whose length is checked here.
+        let plan = RoundsPlan::new(params, range, payload_bytes, header.clues)?;
+        let (seeds, rest) = behind
+            .split_at_checked(SEED_BYTES * plan.rows())
+            .ok_or_else(|| too_short(header_bytes(&plan)))?;
+        header.seeds = seeds.as_chunks().0.to_vec();
+        Ok(Opened { header, plan, rest })
     }
 }
 
-/// Checks the length of the rest of a file.
-///
-/// Errors: `Length`.
-pub(super) fn check_rest(what: &'static str, expected: u64, found: u64) -> Result<(), RoundsError> {
-    if expected == found {
-        return Ok(());
+/// Returns the length in bytes of the header of a plan.
+pub(super) fn header_bytes(plan: &RoundsPlan) -> u64 {
+    (FIXED_BYTES + SEED_BYTES * plan.rows()) as u64
+}
+
+impl Opened<'_> {
+    /// Checks the length of the rest of a file.
+    ///
+    /// Errors: `Length`.
+    pub(super) fn check_rest(&self, what: &'static str, expected: u64) -> Result<(), RoundsError> {
+        let (header, found) = (header_bytes(&self.plan), self.rest.len() as u64);
+        if expected == found {
+            return Ok(());
+        }
+        let of = Mismatch::new(header + expected, header + found);
+        Err(RoundsError::Length { what, of })
     }
-    let header = HEADER_BYTES as u64;
-    let of = Mismatch::new(header + expected, header + found);
-    Err(RoundsError::Length { what, of })
 }

@@ -1,7 +1,7 @@
 //! The part of a parameter set for retrieval in two rounds.
 
 use crate::clue::norms;
-use crate::params::{ClueParams, ParamsError, SetSpec, dimension, largest_log_pq, miss};
+use crate::params::{ClueParams, ParamsError, SetSpec, largest_log_pq, miss};
 use crate::sophomr::ParamsSpec;
 use omr_bgv::Plain;
 use omr_opening::ClueNoise;
@@ -57,12 +57,6 @@ impl RoundsParams {
         let (clue, packing) = (sophomr.clue_shape(), sophomr.opening.clone());
         let scan = Scan::new(clue, packing, &plain, rounds.scan, kernels)?;
         let fetch = Fetch::new(rounds.fetch, kernels)?;
-        let places = fetch.spec().rows * fetch.positions() * fetch.spec().buckets;
-        dimension(
-            places > scan.section() * fetch.spec().choices,
-            "rows with room for a section",
-            fetch.spec().rows,
-        )?;
         let clue = ClueParams::new(sophomr.name, sophomr.clue.clone(), kernels)?;
         let params = Self {
             name: sophomr.name,

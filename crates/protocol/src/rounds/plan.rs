@@ -1,8 +1,8 @@
-//! The sections, rows and symbols of a range.
+//! The sections, pages and symbols of a range.
 
 use crate::rounds::RoundsParams;
 use crate::sophomr::{CHECKSUM_SYMBOLS, packing};
-use crate::{ClueKind, PlanError};
+use crate::{ClueKind, PlanError, SEED_BYTES};
 use omr_codec::Symbols;
 use omr_errors::Mismatch;
 use omr_ring::Xof;
@@ -27,7 +27,8 @@ pub struct RoundsPlan {
     range: Range<u64>,
     symbols: Symbols,
     sections: Vec<SectionGroups>,
-    rows: usize,
+    /// The number of messages of a page.
+    page: u64,
     block: u64,
 }
 
@@ -58,7 +59,8 @@ impl RoundsPlan {
         let (section, group) = (params.scan.section() as u64, params.scan.spec().n as u64);
         let groups = |number: u64| {
             let first = number * section;
-            let (from, to) = (start.max(first) - first, end.min(first + section) - first);
+            let last = first.saturating_add(section);
+            let (from, to) = (start.max(first) - first, end.min(last) - first);
             SectionGroups {
                 section: number,
                 groups: (from / group) as usize..to.div_ceil(group) as usize,
@@ -68,7 +70,7 @@ impl RoundsPlan {
             .map(groups)
             .collect();
         Ok(Self {
-            rows: sections.len() * params.fetch.spec().rows,
+            page: params.fetch.spec().page as u64,
             block: params.scan.block() as u64,
             range,
             symbols,
@@ -86,9 +88,28 @@ impl RoundsPlan {
         &self.sections
     }
 
-    /// Returns the number of rows of a query of the range.
+    /// Returns the pages with messages of the range, counted on the board.
+    pub fn pages(&self) -> Range<u64> {
+        self.range.start / self.page..self.range.end.div_ceil(self.page)
+    }
+
+    /// Returns the number of rows of a query of the range: one for each page.
     pub fn rows(&self) -> usize {
-        self.rows
+        let pages = self.pages();
+        (pages.end - pages.start) as usize
+    }
+
+    /// Returns the row of a message: the number of its page among those of the range.
+    ///
+    /// Panics: if the message lies before the pages of the range.
+    pub fn row_of(&self, index: u64) -> usize {
+        let row = (index / self.page).checked_sub(self.pages().start);
+        row.expect("a message of the range") as usize
+    }
+
+    /// Returns the number of a message in its page.
+    pub fn number_in_page(&self, index: u64) -> usize {
+        (index % self.page) as usize
     }
 
     /// Returns the packing of payloads in symbols.
@@ -108,10 +129,25 @@ impl RoundsPlan {
     }
 }
 
-/// Returns the units by which the symbols of a section's messages are multiplied modulo p, from 1 to p - 1. Nobody who
-/// posts messages before the seed is drawn can choose what a detector's plaintexts look like.
-pub fn units(p: u64, seed: &[u8; 32], section: u64, messages: usize) -> Vec<u32> {
-    let mut stream = Xof::stream("omr fetch units v1", seed, &[section]);
+/// Returns the seed of each page of a plan, in order, from a secret: 32 random bytes that are drawn after the messages
+/// were posted, or that nobody else knows, and that are never published.
+///
+/// A page's seed depends on the secret, its number and the last of its messages in the range. So a page that still grows
+/// has a new seed for each length, and a whole page has one seed for all ranges that contain its last message.
+pub fn page_seeds(secret: &[u8; SEED_BYTES], plan: &RoundsPlan) -> Vec<[u8; SEED_BYTES]> {
+    let seed = |page: u64| {
+        let end = (page + 1).saturating_mul(plan.page).min(plan.range.end);
+        let mut seed = [0; SEED_BYTES];
+        Xof::stream("omr rounds page seed v1", secret, &[page, end]).fill_bytes(&mut seed);
+        seed
+    };
+    plan.pages().map(seed).collect()
+}
+
+/// Returns the units by which the symbols of a page's messages are multiplied modulo p, from 1 to p - 1. Nobody who
+/// posts messages before the page's seed is drawn can choose what a detector's plaintexts look like.
+pub fn units(p: u64, seed: &[u8; SEED_BYTES], page: u64, messages: usize) -> Vec<u32> {
+    let mut stream = Xof::stream("omr fetch units v1", seed, &[page]);
     let bound = p - 1;
     // The largest multiple of the bound below 2^32.
     let limit = (1 << 32) / bound * bound;

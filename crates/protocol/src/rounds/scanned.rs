@@ -1,6 +1,6 @@
 //! The file of the first round.
 
-use super::header::check_rest;
+use super::header::header_bytes;
 use crate::frame::{self, FrameHeader, Kind, pack_bits, packed_len, unpack_bits};
 use crate::rounds::{RoundsError, RoundsHeader, RoundsParams, RoundsPlan};
 use omr_rounds::scan::{COORDINATES, ScanPart};
@@ -27,10 +27,10 @@ pub struct Scanned {
 impl Scanned {
     /// Returns the length in bytes of the file of a scan.
     ///
-    /// Errors: those of [`RoundsPlan::new`].
+    /// Errors: `Plan`; `Seeds`.
     pub fn file_bytes(params: &RoundsParams, header: &RoundsHeader) -> Result<u64, RoundsError> {
         let plan = header.plan(params)?;
-        let body = super::header::HEADER_BYTES as u64 + rest_bytes(params, header, &plan);
+        let body = header_bytes(&plan) + rest_bytes(params, header, &plan);
         Ok(frame_header(params, header).file_len(body))
     }
 
@@ -62,11 +62,11 @@ impl Scanned {
     pub fn from_bytes(params: &RoundsParams, bytes: &[u8]) -> Result<Self, RoundsError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::Scan, 1 << 33)?;
         file.expect_params(params.name())?;
-        let (header, rest) = RoundsHeader::decode(WHAT, file.key_id, &body)?;
-        let plan = header.plan(params)?;
-        check_rest(WHAT, rest_bytes(params, &header, &plan), rest.len() as u64)?;
+        let opened = RoundsHeader::decode(WHAT, params, file.key_id, &body)?;
+        let (header, plan) = (&opened.header, &opened.plan);
+        opened.check_rest(WHAT, rest_bytes(params, header, plan))?;
         let spec = params.scan.spec();
-        let mut left = rest;
+        let mut left = opened.rest;
         let mut row = |bits: u32| -> Result<Vec<u64>, RoundsError> {
             let length = packed_len(spec.n, bits).expect("rows fit memory");
             let (packed, after) = left.split_at(length);
@@ -88,7 +88,7 @@ impl Scanned {
             }
             sections.push(parts);
         }
-        let [payload_bytes, _] = all_bytes(&header, &plan);
+        let [payload_bytes, _] = all_bytes(header, plan);
         let (payloads, fingerprints) = left.split_at(payload_bytes);
         let fingerprint =
             |four: &[u8]| u32::from_le_bytes(four.try_into().expect("a chunk of four"));
@@ -99,7 +99,7 @@ impl Scanned {
                 .chunks_exact(FINGERPRINT_BYTES)
                 .map(fingerprint)
                 .collect(),
-            header,
+            header: opened.header,
         })
     }
 }

@@ -40,7 +40,7 @@ fn smaller_rings_are_refused() {
     );
     let queries = refused(&|rounds| {
         rounds.fetch.n = 4096;
-        rounds.fetch.rows = 18;
+        rounds.fetch.page = 896;
     });
     assert!(queries.contains("106 bits in dimension 4096"), "{queries}");
     let answers = refused(&|rounds| rounds.fetch.final_n = 1024);
@@ -105,9 +105,9 @@ fn units_are_the_known_ones() {
     let (seed, p) = (bytes.try_into().unwrap(), all["p"].as_u64().unwrap());
     for case in all["cases"].as_array().unwrap() {
         let expected = numbers(&case["units"]);
-        let section = case["section"].as_u64().unwrap();
-        let found = units(p, &seed, section, expected.len());
+        let page = case["page"].as_u64().unwrap();
+        let found = units(p, &seed, page, expected.len());
         let found: Vec<u64> = found.into_iter().map(u64::from).collect();
-        assert_eq!(found, expected, "section {section}");
+        assert_eq!(found, expected, "page {page}");
     }
 }

@@ -47,28 +47,28 @@ impl FetchKey {
     }
 }
 
-/// Answers a query of a range's sections.
+/// Answers a query of a range's pages, in the order of the board.
 ///
-/// Errors: `Length` if the query has another number of ciphertexts, or of rows than the sections.
-/// Panics: without a section; if sections have different numbers of symbols.
+/// Errors: `Length` if the query has another number of ciphertexts, or other rows than one for each page.
+/// Panics: without a page; if pages have different numbers of symbols.
 pub fn answer(
     fetch: &Fetch,
     key: &FetchKey,
     query: &Query,
-    sections: &[&Prepared],
+    pages: &[&Prepared],
 ) -> Result<Vec<PackedCiphertext>, RoundsError> {
-    let rows = sections.len() * fetch.spec().rows;
+    let rows = pages.len();
     RoundsError::length("rows", rows, query.rows)?;
     let selected = Selected::new(fetch, &select(fetch, key, query)?);
-    let symbols = sections[0].symbols();
-    let shape = fetch.answer_shape(symbols).expect("a section has a symbol");
+    let symbols = pages[0].symbols();
+    let shape = fetch.answer_shape(symbols).expect("a page has a symbol");
     let packing = fetch.packing(rows);
     let merge = MergeKeys {
         keys: &key.merge,
         first_level: *fetch.levels().start(),
     };
     let mut finisher = Finisher::new(packing, &key.last, shape);
-    let mut sums = selected.sums(fetch, sections);
+    let mut sums = selected.sums(fetch, pages);
     for ciphertext in 0..shape.ciphertexts() {
         let rest = sums.split_off(shape.symbols_of(ciphertext).len());
         finisher.push(&pack(packing, shape, merge, sums));
@@ -106,38 +106,32 @@ fn select(fetch: &Fetch, key: &FetchKey, query: &Query) -> Result<Vec<Rlwe>, Rou
 
 /// Selections as words of 32 bits.
 struct Selected {
-    /// For each section and prime, the rows of bodies and those of masks, interleaved as [`WordRows`] takes them.
+    /// For each row and prime, the body and the mask, as [`WordRows`] takes them.
     words: Vec<Vec<[Vec<u32>; 2]>>,
 }
 
 impl Selected {
     fn new(fetch: &Fetch, rows: &[Rlwe]) -> Self {
-        let n = fetch.ring.n();
-        let words = |section: &[Rlwe], limb: usize, of: fn(&Rlwe) -> &Poly<Eval>| {
-            let rows: Vec<&[u64]> = section.iter().map(|row| of(row).row(limb)).collect();
-            let mut words = vec![0; n * rows.len()];
-            place_words(&mut words, 1, 0, &rows);
+        let words = |poly: &Poly<Eval>, limb: usize| {
+            let mut words = vec![0; fetch.ring.n()];
+            place_words(&mut words, 1, 0, &[poly.row(limb)]);
             words
         };
         let limbs = fetch.sums().len();
-        let section = |own: &[Rlwe]| {
-            let both = |limb| {
-                [
-                    words(own, limb, |row| &row.c0),
-                    words(own, limb, |row| &row.c1),
-                ]
-            };
-            (0..limbs).map(both).collect()
+        let of_row = |row: &Rlwe| {
+            (0..limbs)
+                .map(|limb| [words(&row.c0, limb), words(&row.c1, limb)])
+                .collect()
         };
         Self {
-            words: rows.chunks(fetch.spec().rows).map(section).collect(),
+            words: rows.iter().map(of_row).collect(),
         }
     }
 
     /// Returns the sums of all symbols, one ciphertext each.
-    fn sums(&self, fetch: &Fetch, sections: &[&Prepared]) -> Vec<Rlwe> {
-        let (ring, rows) = (&fetch.ring, fetch.spec().rows);
-        let symbols = sections[0].symbols();
+    fn sums(&self, fetch: &Fetch, pages: &[&Prepared]) -> Vec<Rlwe> {
+        let ring = &fetch.ring;
+        let symbols = pages[0].symbols();
         let lines = LINES.min(ring.n() / WORD_LINE);
         let places = lines * WORD_LINE;
         let pieces = ring.n() / places;
@@ -149,16 +143,15 @@ impl Selected {
                 let (kernels, m) = (ring.kernels(), ring.modulus(limb));
                 let range = piece * lines..(piece + 1) * lines;
                 let mut sums = vec![0; 2 * symbols * places];
-                let mut own = vec![0; if sections.len() > 1 { sums.len() } else { 0 }];
-                for (number, section) in sections.iter().enumerate() {
-                    let line = rows * WORD_LINE;
+                let mut own = vec![0; if pages.len() > 1 { sums.len() } else { 0 }];
+                for (number, page) in pages.iter().enumerate() {
                     let b = self.words[number][limb]
                         .each_ref()
-                        .map(|part| &part[range.start * line..range.end * line]);
+                        .map(|part| &part[range.start * WORD_LINE..range.end * WORD_LINE]);
                     let words = WordRows {
-                        a: section.lines(limb, range.clone()),
+                        a: page.lines(limb, range.clone()),
                         b: &b,
-                        terms: rows,
+                        terms: 1,
                     };
                     let to = if number == 0 { &mut sums } else { &mut own };
                     let mut outputs: Vec<&mut [u64]> = to.chunks_mut(places).collect();

@@ -2,19 +2,26 @@
 
 use crate::RoundsError;
 use crate::fetch::Fetch;
-use omr_bgv::{Ciphertext, doublings, encrypt_body};
+use omr_bgv::{Ciphertext, Decryptor, doublings, encrypt_body};
 use omr_ring::{Eval, Poly};
-use omr_rlwe::{MaskSeed, Rlwe, SecretPoly};
+use omr_rlwe::{MaskSeed, Rlwe, Secret, SecretPoly};
 use rand_core::CryptoRng;
 use zeroize::Zeroize;
 
 /// The place that a query asks for in a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroize)]
 pub struct Choice {
-    /// The row, counted over all sections of the range.
+    /// The row: the number of the page among those of the range.
     pub row: usize,
     /// The position in the row.
     pub position: usize,
+}
+
+impl Choice {
+    /// Returns 1 if this choice is the place in a row of its bucket, and else 0. Time: constant.
+    pub fn is_at(&self, row: usize, position: usize) -> u32 {
+        is_equal(self.row, row) & is_equal(self.position, position)
+    }
 }
 
 /// An encrypted query.
@@ -61,6 +68,35 @@ impl Query {
             row.zeroize();
         }
         Self { rows, seed, bodies }
+    }
+
+    /// Decrypts the choice of each bucket. Choices of a query that was encrypted with another secret have no meaning.
+    ///
+    /// Time: that of the numbers of buckets and rows.
+    /// Errors: `Length` if there are more or fewer bodies than the rows take.
+    pub fn decrypt(&self, fetch: &Fetch, secret: &Secret) -> Result<Vec<Choice>, RoundsError> {
+        let decryptor = Decryptor {
+            ring: &fetch.ring,
+            plain: &fetch.plain,
+            secret,
+        };
+        let mut choices = vec![
+            Choice {
+                row: 0,
+                position: 0
+            };
+            fetch.spec().buckets
+        ];
+        let mut ciphertexts = self.ciphertexts(fetch)?.into_iter();
+        let positions = ciphertexts.next().expect("checked");
+        add_positions(fetch, decryptor.decrypt(&positions), &mut choices);
+        let mut first = 0;
+        for (ciphertext, part) in ciphertexts.zip(fetch.row_parts(self.rows)) {
+            let slots = decryptor.decrypt(&ciphertext);
+            add_rows(fetch, slots, first, part, &mut choices);
+            first += part;
+        }
+        Ok(choices)
     }
 
     /// Returns the ciphertexts: that of the positions, then those of the rows.
@@ -112,6 +148,34 @@ fn row_slots(fetch: &Fetch, choices: &[Choice], first: usize, rows: usize) -> Ve
         }
     }
     fetch.plain.decode(coefficients)
+}
+
+/// Reads the positions that [`position_slots`] contains. Time: constant.
+fn add_positions(fetch: &Fetch, mut slots: Vec<u32>, choices: &mut [Choice]) {
+    for ([bucket, position], &value) in fetch.slot_places().into_iter().zip(&slots) {
+        choices[bucket].position |= position * is_equal(value as usize, 1) as usize;
+    }
+    slots.zeroize();
+}
+
+/// Reads the rows that [`row_slots`] contains. Time: constant.
+fn add_rows(fetch: &Fetch, mut slots: Vec<u32>, first: usize, rows: usize, choices: &mut [Choice]) {
+    let (p, buckets, positions) = (fetch.p(), fetch.spec().buckets, fetch.positions());
+    let roots: Vec<u64> = (0..2 * buckets).map(|e| fetch.bucket_root(e)).collect();
+    let mut coefficients = fetch.plain.encode(&slots);
+    slots.zeroize();
+    for (bucket, choice) in choices.iter_mut().enumerate() {
+        for row in 0..rows {
+            // Products are below 2^40, and there are 64 at most.
+            let terms = (0..buckets).map(|i| {
+                let root = roots[(2 * bucket + 1) * i % (2 * buckets)];
+                u64::from(coefficients[positions * i + row]) * root
+            });
+            let value = p.reduce(terms.sum());
+            choice.row |= (first + row) * (1 - is_equal(value as usize, 0)) as usize;
+        }
+    }
+    coefficients.zeroize();
 }
 
 /// Returns the factor that the circuit divides by: a product drops one prime, and the change to the ring of responses

@@ -19,8 +19,9 @@ pub struct FetchSpec {
     pub buckets: usize,
     /// The number of buckets in which each message lies.
     pub choices: usize,
-    /// The number of rows of a section.
-    pub rows: usize,
+    /// The number of messages of a page. A page is this many consecutive messages, counted from the beginning of the
+    /// board, and fills one row of each bucket, so that it is the unit of preparing and of queries.
+    pub page: usize,
     /// The number of messages that a query asks for.
     pub fetched: usize,
     /// The bits of each of the two primes of sums.
@@ -97,7 +98,15 @@ impl Fetch {
             "from one fetched message up to the number of buckets",
             spec.fetched,
         )?;
-        check(spec.rows > 0, "at least one row", spec.rows)?;
+        // Before the last choice of the last message, `(page - 1) choices + choices - 1` of all n places are taken, and
+        // at most `(choices - 1) (positions - 1)` of the others lie in its earlier buckets. So another bucket has room.
+        let own = (spec.choices - 1) * (spec.n / spec.buckets);
+        let most = (spec.n - own - 1) / spec.choices + 1;
+        check(
+            (1..=most).contains(&spec.page),
+            "a page of at least one message, small enough that buckets always have room",
+            spec.page,
+        )?;
         check(
             spec.sum_bits <= 32,
             "primes of sums of at most 32 bits",

@@ -1,20 +1,21 @@
 //! The second round, encrypted, against the messages in the clear.
 
-use crate::world::{FULL, Section, TINY, World};
+use crate::world::{FULL, Page, TINY, World};
+use omr_ring::Kernels;
 use omr_rounds::RoundsError;
-use omr_rounds::fetch::{Places, Prepared, answer, assign};
+use omr_rounds::fetch::{Fetch, FetchSpec, Place, Places, Prepared, answer, assign};
+use std::collections::HashSet;
 
 /// Every bucket's answer is the message in the chosen place, or 0 where there is none.
-fn fetches(mut world: World, size: usize, messages: [usize; 2], symbols: usize) -> f64 {
-    let sections: Vec<Section> = (0..)
+fn fetches(mut world: World, messages: &[usize], symbols: usize) -> f64 {
+    let pages: Vec<Page> = (5..)
         .zip(messages)
-        .map(|(number, messages)| Section::new(&mut world, number, size, messages, symbols))
+        .map(|(number, &messages)| Page::new(&mut world, number, messages, symbols))
         .collect();
-    let own_rows = world.fetch.spec().rows;
-    let rows = own_rows * sections.len();
+    let rows = pages.len();
     let choices = world.choices(rows);
     let query = world.query(rows, &choices);
-    let prepared: Vec<&Prepared> = sections.iter().map(|section| &section.prepared).collect();
+    let prepared: Vec<&Prepared> = pages.iter().map(|page| &page.prepared).collect();
     let ciphertexts = answer(&world.fetch, &world.key, &query, &prepared).unwrap();
     let found = world
         .secret
@@ -22,17 +23,15 @@ fn fetches(mut world: World, size: usize, messages: [usize; 2], symbols: usize) 
         .unwrap();
     let mut occupied = 0;
     for (bucket, choice) in choices.iter().enumerate() {
-        let section = &sections[choice.row / own_rows];
-        let in_place = |message: &usize| {
-            section.places.of(*message).any(|place| {
-                place.bucket == bucket
-                    && place.row == choice.row % own_rows
-                    && place.position == choice.position
-            })
+        let page = &pages[choice.row];
+        let chosen = Place {
+            bucket,
+            position: choice.position,
         };
-        let all = section.values.len() / symbols;
+        let in_place = |message: &usize| page.places.of(*message).any(|place| place == chosen);
+        let all = page.values.len() / symbols;
         let expected = match (0..all).find(in_place) {
-            Some(message) => section.values[message * symbols..][..symbols].to_vec(),
+            Some(message) => page.values[message * symbols..][..symbols].to_vec(),
             None => vec![0; symbols],
         };
         occupied += usize::from(expected.iter().any(|&x| x != 0));
@@ -49,65 +48,143 @@ fn fetches(mut world: World, size: usize, messages: [usize; 2], symbols: usize) 
 #[test]
 fn every_bucket_answers_with_the_chosen_message() {
     for (seed, symbols) in [(1, 1), (2, 5), (3, 16), (4, 37)] {
-        let worst = fetches(World::new(TINY, seed), 2048, [2048, 900], symbols);
+        let mut messages = vec![48; 74];
+        messages.push(21);
+        let worst = fetches(World::new(TINY, seed), &messages, symbols);
         assert!(worst < 0.4, "{worst}");
     }
+    let worst = fetches(World::new(TINY, 5), &[48], 3);
+    assert!(worst < 0.4, "{worst}");
 }
 
 #[test]
 fn every_bucket_answers_at_full_size() {
-    let worst = fetches(World::new(FULL, 5), 16_384, [16_384, 16_384], 3);
+    let worst = fetches(World::new(FULL, 6), &[1792; 18], 3);
     assert!(worst < 0.4, "{worst}");
 }
 
 #[test]
 fn a_query_of_other_rows_is_refused() {
-    let mut world = World::new(TINY, 6);
-    let section = Section::new(&mut world, 0, 2048, 100, 2);
+    let mut world = World::new(TINY, 7);
+    let page = Page::new(&mut world, 0, 48, 2);
     let choices = world.choices(72);
     let query = world.query(72, &choices);
-    let error = answer(&world.fetch, &world.key, &query, &[&section.prepared]).unwrap_err();
-    assert!(matches!(error, RoundsError::Length { what: "rows", of } if of.expected == 36));
-    assert_eq!(error.to_string(), "expected 36 rows, found 72");
+    let error = answer(&world.fetch, &world.key, &query, &[&page.prepared]).unwrap_err();
+    assert!(matches!(error, RoundsError::Length { what: "rows", of } if of.expected == 1));
+    assert_eq!(error.to_string(), "expected 1 rows, found 72");
+}
+
+/// Rows of one ciphertext and of several, the last of which is not full.
+#[test]
+fn a_query_is_decrypted_to_its_choices() {
+    let mut world = World::new(TINY, 8);
+    for rows in [1, 2, 16, 17, 45] {
+        let choices = world.choices(rows);
+        let query = world.query(rows, &choices);
+        let found = query.decrypt(&world.fetch, world.secret.query()).unwrap();
+        assert_eq!(found, choices, "{rows} rows");
+    }
+    let choices = world.choices(3);
+    let mut query = world.query(3, &choices);
+    query.bodies.pop();
+    let error = query
+        .decrypt(&world.fetch, world.secret.query())
+        .unwrap_err();
+    assert_eq!(error.to_string(), "expected 2 ciphertexts, found 1");
 }
 
 #[test]
-fn places_are_distinct_and_do_not_depend_on_later_messages() {
-    let fetch = World::new(TINY, 7).fetch;
-    for number in 0..20 {
-        let places = Places::new(&fetch, &[9; 32], number, 2048);
-        assert_eq!(places.messages(), 2048);
-        let mut taken = std::collections::HashSet::new();
-        for message in 0..places.messages() {
-            let own: Vec<_> = places.of(message).collect();
-            let buckets: std::collections::HashSet<_> =
-                own.iter().map(|place| place.bucket).collect();
-            assert_eq!(buckets.len(), fetch.spec().choices);
-            for place in own {
-                assert!(place.row < fetch.spec().rows && place.position < fetch.positions());
-                assert!(taken.insert((place.bucket, place.row, place.position)));
+fn messages_have_places_of_their_own_in_distinct_buckets() {
+    for spec in [TINY, FULL] {
+        let fetch = Fetch::new(spec, Kernels::detect()).unwrap();
+        let mut full = 0;
+        for number in 0..20 {
+            let places = Places::new(&fetch, &[9; 32], number);
+            assert_eq!(places.messages(), fetch.spec().page);
+            let mut taken = vec![0; fetch.spec().buckets];
+            for message in 0..places.messages() {
+                let own: Vec<Place> = places.of(message).collect();
+                let buckets: HashSet<usize> = own.iter().map(|place| place.bucket).collect();
+                assert_eq!(buckets.len(), fetch.spec().choices);
+                for place in own {
+                    assert_eq!(place.position, taken[place.bucket]);
+                    taken[place.bucket] += 1;
+                }
             }
+            assert!(taken.iter().all(|&taken| taken <= fetch.positions()));
+            let is_full = |taken: &&usize| **taken == fetch.positions();
+            full += taken.iter().filter(is_full).count();
+        }
+        // Draws had to skip buckets.
+        assert!(full > 20, "{full} full buckets");
+    }
+}
+
+/// The largest page of a shape is the largest one after whose messages, however their buckets are drawn, another message
+/// finds buckets: here all fall into as few buckets as possible.
+#[test]
+fn pages_are_so_small_that_buckets_always_have_room() {
+    for (spec, expected) in [(TINY, 52), (FULL, 1952)] {
+        let (buckets, positions) = (spec.buckets, spec.n / spec.buckets);
+        // Messages fill the first buckets, in which as many as choices have room at a time.
+        let mut free = vec![positions; buckets];
+        let mut messages = 0;
+        loop {
+            let mut open: Vec<usize> = (0..buckets).filter(|&bucket| free[bucket] > 0).collect();
+            if open.len() < spec.choices {
+                break;
+            }
+            // The fullest buckets first.
+            open.sort_by_key(|&bucket| free[bucket]);
+            for &bucket in &open[..spec.choices] {
+                free[bucket] -= 1;
+            }
+            messages += 1;
+        }
+        assert!(messages >= expected, "{messages}");
+        let page = |page| {
+            Fetch::new(
+                FetchSpec {
+                    page,
+                    ..spec.clone()
+                },
+                Kernels::detect(),
+            )
+        };
+        assert!(page(expected).is_ok());
+        for refused in [0, expected + 1] {
+            let error = page(refused).err().unwrap().to_string();
+            let end = format!("buckets always have room, found {refused}");
+            assert!(error.ends_with(&end), "{error}");
         }
     }
 }
 
+/// How many of the messages find no bucket.
+fn left_out(fetch: &Fetch, messages: &[Vec<usize>]) -> usize {
+    let owners = assign(fetch.spec().buckets, messages);
+    let found: HashSet<usize> = owners.into_iter().flatten().collect();
+    messages.len() - found.len()
+}
+
 #[test]
 fn fetched_messages_nearly_always_find_buckets() {
-    let fetch = World::new(FULL, 8).fetch;
-    let places = Places::new(&fetch, &[1; 32], 0, 16_384);
-    let fetched = fetch.spec().fetched;
-    let mut left_out = 0;
-    for first in 0..200 {
-        let buckets = |i: usize| {
-            let message = (first * 7919 + i * 104_729) % 16_384;
-            places.of(message).map(|place| place.bucket).collect()
+    let fetch = World::new(FULL, 9).fetch;
+    let (fetched, page) = (fetch.spec().fetched, fetch.spec().page);
+    let pages: Vec<Places> = (0..37)
+        .map(|number| Places::new(&fetch, &[1; 32], number))
+        .collect();
+    let buckets = |places: &Places, message: usize| -> Vec<usize> {
+        places.of(message).map(|place| place.bucket).collect()
+    };
+    let mut spread = 0;
+    for trial in 0..500 {
+        let of_message = |i: usize| {
+            let message = (trial * 7919 + i * 104_729) % (37 * page);
+            buckets(&pages[message / page], message % page)
         };
-        let messages: Vec<Vec<usize>> = (0..fetched).map(buckets).collect();
-        let owners = assign(fetch.spec().buckets, &messages);
-        let mut found: Vec<usize> = owners.into_iter().flatten().collect();
-        found.sort_unstable();
-        found.dedup();
-        left_out += fetched - found.len();
+        let messages: Vec<Vec<usize>> = (0..fetched).map(of_message).collect();
+        spread += left_out(&fetch, &messages);
     }
-    assert_eq!(left_out, 0);
+    assert_eq!(spread, 0);
 }

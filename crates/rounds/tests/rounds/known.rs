@@ -272,7 +272,7 @@ fn distances_of_a_scan() {
 /// The fetch of `fetch.json`.
 const SPEC: FetchSpec = FetchSpec {
     n: 64,
-    rows: 3,
+    page: 13,
     final_n: 16,
     ..crate::world::TINY
 };
@@ -281,14 +281,13 @@ fn fetch(spec: FetchSpec) -> Fetch {
     Fetch::new(spec, Kernels::detect()).unwrap()
 }
 
-/// Reads a place from a bucket, a row and a position.
+/// Reads a place from a bucket and a position.
 fn place(value: &Value) -> Place {
     let numbers = indices(value);
-    assert_eq!(numbers.len(), 3);
+    assert_eq!(numbers.len(), 2);
     Place {
         bucket: numbers[0],
-        row: numbers[1],
-        position: numbers[2],
+        position: numbers[1],
     }
 }
 
@@ -315,15 +314,17 @@ fn places_of_messages() {
         };
         let fetch = fetch(spec);
         let spec = fetch.spec();
-        let own = [spec.buckets, spec.choices, spec.rows, fetch.positions()];
+        let own = [spec.buckets, spec.choices, fetch.positions(), spec.page];
         assert_eq!(own[..], shape);
+        let page = number(&case["page"]);
+        let places = Places::new(&fetch, &seed, page);
+        // The last messages of the page.
         let expected = list(&case["places"]);
-        let section = number(&case["section"]);
-        let places = Places::new(&fetch, &seed, section, expected.len());
-        for (message, own) in expected.iter().enumerate() {
+        let messages = places.messages() - expected.len()..places.messages();
+        for (message, own) in messages.zip(expected) {
             let found: Vec<Place> = places.of(message).collect();
             let expected: Vec<Place> = list(own).iter().map(place).collect();
-            assert_eq!(found, expected, "message {message} of section {section}");
+            assert_eq!(found, expected, "message {message} of page {page}");
         }
     }
 }
@@ -410,9 +411,9 @@ impl FetchCase {
         list(&self.case["choices"]).iter().map(choice).collect()
     }
 
-    /// The number of rows of all sections.
+    /// The number of rows, one for each page.
     fn rows(&self) -> usize {
-        SPEC.rows * list(&self.case["sections"]).len()
+        list(&self.case["pages"]).len()
     }
 
     /// The number of symbols of a message.
@@ -481,19 +482,25 @@ fn plaintexts_of_a_query() {
 }
 
 #[test]
+fn choices_of_a_query() {
+    let case = FetchCase::new();
+    let found = case.query().decrypt(&case.fetch, &case.secret());
+    assert_eq!(found.unwrap(), case.choices());
+}
+
+#[test]
 fn an_answer() {
     let case = FetchCase::new();
     let (fetch, own) = (&case.fetch, &case.case);
     let at = seed(&own["places_seed"]);
-    let messages = number(&own["messages"]) as usize;
-    let mut sections = Vec::new();
-    for (section, values) in (0..).zip(list(&own["sections"])) {
-        let places = Places::new(fetch, &at, section, messages);
+    let mut pages = Vec::new();
+    for (page, values) in (0..).zip(list(&own["pages"])) {
+        let places = Places::new(fetch, &at, page);
         let values = residues(values);
-        sections.push(Prepared::new(fetch, &places, case.symbols(), &values));
+        pages.push(Prepared::new(fetch, &places, case.symbols(), &values));
     }
-    let sections: Vec<&Prepared> = sections.iter().collect();
-    let found = answer(fetch, &case.key(), &case.query(), &sections).unwrap();
+    let pages: Vec<&Prepared> = pages.iter().collect();
+    let found = answer(fetch, &case.key(), &case.query(), &pages).unwrap();
     let expected = case.answer();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].mask, expected.mask);

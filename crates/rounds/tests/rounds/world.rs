@@ -12,7 +12,7 @@ pub(crate) const FULL: FetchSpec = FetchSpec {
     n: 8192,
     buckets: 64,
     choices: 4,
-    rows: 9,
+    page: 1792,
     fetched: 56,
     sum_bits: 32,
     level_bits: 36,
@@ -30,7 +30,7 @@ pub(crate) const FULL: FetchSpec = FetchSpec {
 pub(crate) const TINY: FetchSpec = FetchSpec {
     n: 256,
     buckets: 16,
-    rows: 36,
+    page: 48,
     fetched: 14,
     final_n: 64,
     ..FULL
@@ -106,25 +106,19 @@ impl World {
     }
 }
 
-/// A section of random symbols, its places and its plaintexts.
-pub(crate) struct Section {
+/// A page of random symbols, its places and its plaintexts.
+pub(crate) struct Page {
     pub(crate) places: Places,
     pub(crate) values: Vec<u32>,
     pub(crate) prepared: Prepared,
 }
 
-impl Section {
-    pub(crate) fn new(
-        world: &mut World,
-        number: u64,
-        size: usize,
-        messages: usize,
-        symbols: usize,
-    ) -> Self {
+impl Page {
+    pub(crate) fn new(world: &mut World, number: u64, messages: usize, symbols: usize) -> Self {
         let p = world.fetch.p().value() as u32;
         let mut value = || world.rng.next_u32() % p;
         let values: Vec<u32> = (0..messages * symbols).map(|_| value()).collect();
-        let places = Places::new(&world.fetch, &[3; 32], number, size);
+        let places = Places::new(&world.fetch, &[3; 32], number);
         let prepared = Prepared::new(&world.fetch, &places, symbols, &values);
         Self {
             places,

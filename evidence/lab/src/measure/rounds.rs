@@ -8,9 +8,9 @@ use omr_client::identity;
 use omr_client::rounds::{RoundsRecipient, key, write_key};
 use omr_client::{Retrieved, SecretKey};
 use omr_console::peak_rss_bytes;
-use omr_detector::rounds::{PreparedSection, RoundsDetector, ScanOutput, ScanRequest, scan};
+use omr_detector::rounds::{PreparedPage, RoundsDetector, ScanOutput, ScanRequest, scan};
 use omr_detector::{DetectorError, MessageSource, Messages, Progress};
-use omr_protocol::rounds::{FetchAnswer, RoundsParams, Scanned};
+use omr_protocol::rounds::{FetchAnswer, RoundsParams, RoundsPlan, Scanned, page_seeds};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
@@ -69,6 +69,8 @@ pub struct RoundsFigures {
     pub newest_s: f64,
     /// Seconds of preparing all payloads, once for all recipients.
     pub prepare_s: f64,
+    /// The least milliseconds of preparing a page.
+    pub prepare_page_ms: f64,
     /// Bytes of the prepared payloads.
     pub prepared_bytes: usize,
     /// Seconds of making a key.
@@ -160,10 +162,10 @@ impl RoundsBench {
         };
         let keys = people.iter().map(|person| person.address.clone());
         let mut board = digest.board(&params.clue, keys.collect());
-        let mut seed = [0; SEED_BYTES];
-        rng.fill_bytes(&mut seed);
+        let mut secret = [0; SEED_BYTES];
+        rng.fill_bytes(&mut secret);
         let all = 0..self.setting.messages;
-        let request = self.request(all.clone(), seed);
+        let request = self.request(all.clone(), secret);
         let detectors: Vec<&RoundsDetector> = people.iter().map(|one| &one.detector).collect();
         let alone = scan(&detectors[..1], &mut board, &request, progress)?.remove(0);
         let stages = stages_without_reading(&alone.stages);
@@ -173,16 +175,20 @@ impl RoundsBench {
             let together: f64 = runs(&outputs).iter().sum();
             (together - scan_s) / f64::from(self.recipients - 1)
         });
-        let newest_s = self.newest(&detectors, &mut board, seed, &params, progress)?;
+        let newest_s = self.newest(&detectors, &mut board, secret, &params, progress)?;
         let bytes = self.setting.shape.payload_bytes;
-        let (mut sections, mut prepare_s) = (Vec::new(), 0.0);
-        for range in sections_of(&params, &all) {
+        let (mut pages, mut prepare_s, mut prepare_page_ms) = (Vec::new(), 0.0, f64::INFINITY);
+        let plan = RoundsPlan::new(&params, all.clone(), bytes, clues)?;
+        let size = params.fetch.spec().page as u64;
+        for (page, seed) in plan.pages().zip(page_seeds(&secret, &plan)) {
+            let range = page * size..((page + 1) * size).min(all.end);
             let mut messages = in_memory(&mut board, range.clone())?;
-            let (section, seconds) = timed(|| {
-                PreparedSection::new(&params, &mut messages, range, BOARD, bytes, clues, seed)
+            let (page, seconds) = timed(|| {
+                PreparedPage::new(&params, &mut messages, range, BOARD, bytes, clues, seed)
             });
-            sections.push(section?);
+            pages.push(page?);
             prepare_s += seconds;
+            prepare_page_ms = prepare_page_ms.min(1e3 * seconds);
         }
         let mut figures = RoundsFigures {
             subject: Subject::new(params.name(), &self.setting, self.pertinent),
@@ -198,7 +204,8 @@ impl RoundsBench {
             further_share: None,
             newest_s,
             prepare_s,
-            prepared_bytes: sections.len() * PreparedSection::bytes_of(&params, bytes, clues)?,
+            prepare_page_ms,
+            prepared_bytes: pages.len() * PreparedPage::bytes_of(&params, bytes, clues)?,
             keygen_s,
             key_bytes: file.len(),
             scan_bytes: outputs[0].scanned.to_bytes(&params)?.len(),
@@ -219,7 +226,7 @@ impl RoundsBench {
         let (mut roundings, mut answers) = (Vec::new(), 0);
         for (number, (person, output)) in people.iter().zip(&outputs).enumerate() {
             let scanned = &output.scanned;
-            let got = person.retrieve(&params, scanned, &sections, &mut rng)?;
+            let got = person.retrieve(&params, scanned, &pages, &mut rng)?;
             let own = board.pertinent_to(number);
             let is_own = |message: &&Retrieved| own.contains(&message.index);
             let found = got.messages.iter().filter(is_own).count();
@@ -248,8 +255,7 @@ impl RoundsBench {
         figures.rms_rounding = (squares / roundings.len() as f64).sqrt();
         figures.worst_rounding = roundings.iter().map(|x| x.abs()).fold(0.0, f64::max);
         let coefficients = roundings.len() as f64 / answers as f64;
-        let rows = sections.len() * params.fetch.spec().rows;
-        let bits = params.fetch.body_bits(rows);
+        let bits = params.fetch.body_bits(plan.rows());
         let step = params.fetch.p().value() as f64 / f64::from(bits).exp2();
         figures.failure_log2 =
             failure_log2(figures.rms_rounding, step).map(|one| one + coefficients.log2());
@@ -265,13 +271,13 @@ impl RoundsBench {
         }
     }
 
-    fn request(&self, range: Range<u64>, seed: [u8; SEED_BYTES]) -> ScanRequest {
+    fn request(&self, range: Range<u64>, secret: [u8; SEED_BYTES]) -> ScanRequest {
         ScanRequest {
             range,
             payload_bytes: self.setting.shape.payload_bytes,
             board_id: BOARD,
             sealing: Sealing::None,
-            seed,
+            secret,
         }
     }
 
@@ -280,7 +286,7 @@ impl RoundsBench {
         &self,
         detectors: &[&RoundsDetector],
         board: &mut Workload,
-        seed: [u8; SEED_BYTES],
+        secret: [u8; SEED_BYTES],
         params: &RoundsParams,
         progress: &dyn Progress,
     ) -> Result<f64, BenchError> {
@@ -288,21 +294,13 @@ impl RoundsBench {
         let start = (end - 1) / params.scan.block() as u64 * params.scan.block() as u64;
         let mut least = f64::INFINITY;
         for _ in 0..5 {
-            let request = self.request(start..end, seed);
+            let request = self.request(start..end, secret);
             let output = scan(&detectors[..1], board, &request, progress)?.remove(0);
             let seconds: f64 = stages_without_reading(&output.stages).values().sum();
             least = least.min(seconds);
         }
         Ok(least)
     }
-}
-
-/// Returns the messages of each section of a range.
-fn sections_of(params: &RoundsParams, range: &Range<u64>) -> Vec<Range<u64>> {
-    let size = params.scan.section() as u64;
-    (range.start / size..range.end.div_ceil(size))
-        .map(|section| section * size..((section + 1) * size).min(range.end))
-        .collect()
 }
 
 /// Returns messages of a board, made beforehand.
@@ -349,7 +347,7 @@ impl Person {
         &self,
         params: &RoundsParams,
         scanned: &Scanned,
-        sections: &[PreparedSection],
+        pages: &[PreparedPage],
         rng: &mut ChaCha20Rng,
     ) -> Result<Got, BenchError> {
         let bytes = scanned.to_bytes(params)?;
@@ -358,7 +356,7 @@ impl Person {
             Ok((self.recipient.indices(&read)?, read.header))
         });
         let (mut waiting, header) = found?;
-        let sections: Vec<&PreparedSection> = sections.iter().collect();
+        let pages: Vec<&PreparedPage> = pages.iter().collect();
         let mut got = Got {
             find_ms: 1e3 * find_s,
             ask_ms: f64::INFINITY,
@@ -369,7 +367,7 @@ impl Person {
         loop {
             let (asked, ask_s) = timed(|| self.recipient.ask(&header, &waiting, rng));
             let asked = asked?;
-            let (answer, answer_s) = timed(|| self.detector.answer(&sections, &asked.query));
+            let (answer, answer_s) = timed(|| self.detector.answer(&pages, &asked.query));
             let answer = answer?;
             let file = answer.to_bytes(params)?;
             let (fetched, read_s) = timed(|| self.recipient.fetched(&asked, &file));
