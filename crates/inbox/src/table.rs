@@ -74,8 +74,16 @@ pub(crate) enum Number {
     Levels,
     /// The first message that the board keeps, as far as fetches know.
     First,
+    /// The first message of the span of long scans.
+    SpanStart,
+    /// The index after the last message of the span of long scans.
+    SpanEnd,
+    /// The highest number of messages of a scan that contains all payloads; 0 if fetches make digests.
+    Short,
     /// The number of messages that the answer to a query has room for.
     Room,
+    /// The highest number of messages of a scan or a query.
+    Most,
 }
 
 impl Number {
@@ -87,7 +95,11 @@ impl Number {
             Self::Length => "length",
             Self::Levels => "levels",
             Self::First => "first",
+            Self::SpanStart => "span_start",
+            Self::SpanEnd => "span_end",
+            Self::Short => "short",
             Self::Room => "room",
+            Self::Most => "most",
         })
     }
 
