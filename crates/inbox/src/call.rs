@@ -15,11 +15,13 @@ pub enum Call {
     Limits,
     /// Places an order, or confirms that it is still wanted.
     CreateOrder(OrderRequest),
-    /// Requests a digest.
+    /// Requests the seeds of the pages that a range of messages touches, in their order.
+    Seeds(Range<u64>),
+    /// Requests a digest, a scan, or the answer to a query.
     CreateJob(JobRequest),
     /// Waits until the job with this id of the server is done.
     WatchJob(Vec<u8>),
-    /// Downloads the digest of the job with this id of the server, which is done.
+    /// Downloads the result of the job with this id of the server, which is done.
     FetchDigest(Vec<u8>),
     /// Opens a session.
     OpenSession(SessionRequest),
@@ -34,7 +36,7 @@ pub enum Call {
     CloseSession([u8; 16]),
 }
 
-/// A request for a digest.
+/// A request for a digest, a scan, or the answer to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRequest {
     /// The id of the request: equal ids are one job.
@@ -45,12 +47,14 @@ pub struct JobRequest {
     pub start: u64,
     /// The index after the last message.
     pub end: u64,
-    /// The highest number of pertinent messages in the digest.
+    /// The highest number of pertinent messages in the digest; 0 in both of two rounds.
     pub bound: u32,
     /// The tag of the scheme; 0 for the scheme of the keys.
     pub scheme: u8,
     /// The digest covers every `step`-th message; 0 for all.
     pub step: u64,
+    /// The file of the query that is to be answered; empty in a request for a digest or a scan.
+    pub query: Vec<u8>,
 }
 
 /// An order for the digests of all batches.
@@ -92,6 +96,10 @@ pub enum Answer {
     Limits(Limits),
     /// An order was placed; its batches have this number of messages.
     Order(u64),
+    /// The seeds of pages.
+    Seeds(Vec<[u8; 32]>),
+    /// [`crate::Inbox::ask`] made the query of a [`crate::Step::Ask`].
+    Asked,
     /// A job was accepted.
     Job {
         /// The server's id of the job.
@@ -101,7 +109,7 @@ pub enum Answer {
     },
     /// A job is done.
     Watched,
-    /// A digest, as it was sent.
+    /// A digest, a scan or an answer to a query, as it was sent.
     Digest(Vec<u8>),
     /// A digest of a session.
     Cut {

@@ -174,18 +174,20 @@ pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> 
     Ok(())
 }
 
-/// Marks the canaries that a decoded digest covers and does not contain as missing.
+/// Marks the canaries that the parts of a decoded digest, scan or answer cover and do not contain as missing.
 pub(crate) fn assess<T: Edit>(
     tx: &mut T,
-    covered: &Stride,
+    covered: &[Stride],
     found: &BTreeSet<u64>,
 ) -> Result<(), T::Error> {
     for (content, mut canary) in CANARIES.all(tx)? {
-        let is_covered = canary.index.is_some_and(|index| covered.contains(index));
-        let returned = canary.index.is_some_and(|index| found.contains(&index));
-        if is_covered && !returned && canary.state == CanaryState::Posted {
+        let Some(index) = canary.index.filter(|index| !found.contains(index)) else {
+            continue;
+        };
+        let part = covered.iter().find(|of| of.contains(index));
+        if let Some(of) = part.filter(|_| canary.state == CanaryState::Posted) {
             canary.state = CanaryState::Missing;
-            canary.missing_from = Some(covered.start..covered.end);
+            canary.missing_from = Some(of.start..of.end);
             CANARIES.put(tx, &content, &canary)?;
         }
     }

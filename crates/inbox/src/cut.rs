@@ -186,8 +186,8 @@ impl<E: Display> Cut<E> {
         S: Storage,
         S::Error: From<E>,
     {
-        let mut jobs = Jobs::new(requests, collected)?;
-        let step = jobs.next(&self.recipient)?;
+        let mut jobs = Jobs::new(requests, collected, None)?;
+        let step = jobs.next(&self.recipient, requests)?;
         self.stage = Stage::Jobs(jobs);
         Ok(step)
     }
@@ -220,6 +220,9 @@ impl<E: Display> Exchange<E> for Cut<E> {
         &mut self,
         requests: Requests<'_, S>,
     ) -> Result<Step<Collected>, S::Error> {
+        if self.recipient.has_two_rounds() {
+            return Err(InboxError::NoInstant.into());
+        }
         self.stage = Stage::Board;
         Ok(Step::Call(Call::Board(requests.lengths()?)))
     }

@@ -1,13 +1,16 @@
-//! Decodes digests with the recipient's secret, without a connection and without records.
+//! Decodes digests, scans and answers with the recipient's secret, without a connection and without records.
 
-use crate::job::Job;
+mod rounds;
+
+use crate::job::{Job, Kind};
 use crate::kept::Failure;
 use crate::sealing::check_sealing;
 use omr_client::letter::{self, Piece, Place};
+use omr_client::rounds::RoundsRecipient;
 use omr_client::{DecodeError, Decoder, Retrieved, SecretKey};
 use omr_protocol::{ParamSet, Response, Sealing, Stride};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The secrets for decoding. A reader has no connection, so it cannot reveal the content of a digest.
 pub struct Reader {
@@ -19,8 +22,41 @@ pub struct Reader {
     /// Precomputed values of the secret, and of the last digest's place.
     decoder: Decoder,
     letters: Mutex<Option<(Place, Arc<letter::Reader>)>>,
+    /// The secret prepared for two rounds, once it was used.
+    rounds: OnceLock<RoundsRecipient>,
     /// The number of places of digests without a message whose time has not been spent yet, if that is done later.
     owed: Option<AtomicUsize>,
+}
+
+/// What was received for a request, with what is needed to decode it.
+pub(crate) struct Received {
+    pub(crate) job: Job,
+    /// The digest, scan or answer, as it was sent.
+    pub(crate) file: Vec<u8>,
+    /// The file of the query that it answers; empty for digests and scans.
+    pub(crate) query: Vec<u8>,
+    /// The messages that wait in the range of the query; none for digests and scans.
+    pub(crate) waiting: Vec<u64>,
+}
+
+/// What was received for a request, decoded.
+pub(crate) enum Content {
+    /// A digest, a scan with all payloads, or a file that cannot be read as what was requested.
+    Digest(Decoded),
+    /// The indices of the recipient's messages in a scan without payloads, in the order of the board.
+    Scan(Vec<u64>),
+    /// The answer to a query.
+    Answer(Answered),
+}
+
+/// The content of the answer to a query.
+#[derive(Default)]
+pub(crate) struct Answered {
+    pub(crate) found: Vec<Found>,
+    /// The waiting messages whose payloads it contains, whether they could be opened or not, in the order of the board.
+    pub(crate) arrived: Vec<u64>,
+    /// The reason why it, or a part of it, cannot be read.
+    pub(crate) damage: Option<String>,
 }
 
 /// The content of a digest.
@@ -60,6 +96,7 @@ impl Reader {
             sealing,
             decoder: Decoder::default(),
             letters: Mutex::default(),
+            rounds: OnceLock::new(),
             owed: None,
         }
     }
@@ -85,8 +122,18 @@ impl Reader {
         owed.fetch_sub(places, Ordering::Relaxed) - places
     }
 
+    /// Returns the opened content of what was received for a request.
+    pub(crate) fn decode(&self, received: &Received) -> Content {
+        let Received { job, file, .. } = received;
+        match job.kind {
+            Kind::Digest => Content::Digest(self.digest(job, file)),
+            Kind::Scan => self.scan(job, file),
+            Kind::Fetch => Content::Answer(self.answer(received)),
+        }
+    }
+
     /// Returns the opened content of a digest. Each part of a hybrid digest is handled separately.
-    pub(crate) fn decode(&self, job: &Job, digest: &[u8]) -> Decoded {
+    fn digest(&self, job: &Job, digest: &[u8]) -> Decoded {
         let of = job.stride();
         let response = match Response::from_bytes(&self.set, digest) {
             Ok(response) => response,

@@ -1,5 +1,6 @@
 //! The error of this crate.
 
+use omr_client::DecodeError;
 use omr_protocol::Mismatch;
 use omr_protocol::{DigestError, ParamsError, Sealing};
 use std::ops::Range;
@@ -64,6 +65,9 @@ pub enum InboxError {
     /// A digest cannot be read.
     #[error(transparent)]
     Digest(#[from] DigestError),
+    /// No query can be made for the range of a fetch.
+    #[error("no query can be made")]
+    Query(#[source] DecodeError),
 }
 
 impl InboxError {

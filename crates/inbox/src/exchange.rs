@@ -2,7 +2,7 @@
 
 use crate::call::{Answer, Call, Failed};
 use crate::storage::Storage;
-use crate::{InboxError, Requests, Spares};
+use crate::{Asking, InboxError, Requests, Spares};
 use std::fmt::Display;
 use std::ops::Range;
 
@@ -11,6 +11,8 @@ use std::ops::Range;
 pub enum Step<T> {
     /// Make this call once all earlier changes are kept, and pass the answer to the exchange.
     Call(Call),
+    /// Pass this to [`crate::Inbox::ask`], which has the secret, and then [`Answer::Asked`] to the exchange.
+    Ask(Asking),
     /// The exchange is over, with this result.
     Done(T),
 }

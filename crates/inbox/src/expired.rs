@@ -4,7 +4,7 @@
 
 use crate::job::Job;
 use crate::kept;
-use crate::requests::{add, fresh};
+use crate::requests::{add, fresh, remove};
 use crate::storage::{Edit, Look};
 use crate::table::{JOBS, Number};
 use omr_protocol::Stride;
@@ -24,7 +24,7 @@ pub(crate) fn begin_at<T: Edit>(
     }
     let mut missed = Vec::new();
     for (at, job) in begun_before(tx, first)? {
-        JOBS.remove(tx, &at)?;
+        remove(tx, at, &job)?;
         let rest = Stride::of_class(first..job.end.max(first), job.step.max(1), job.start);
         if rest.count() > 0 {
             add(tx, &job.rest(rest))?;
@@ -32,7 +32,7 @@ pub(crate) fn begin_at<T: Edit>(
         let end = job.end.min(first);
         match job.again {
             Some(place) => kept::given_up(tx, place)?,
-            None if !job.spare => missed.push(job.start..end),
+            None if !job.is_spare() => missed.push(job.start..end),
             None => {}
         }
     }
@@ -40,12 +40,17 @@ pub(crate) fn begin_at<T: Edit>(
         missed.push(cursor..first);
     }
     for range in &missed {
-        let reason = format!("expired before it was fetched: the board begins at {first}");
+        let reason = reason(first);
         let job = Job::new(Stride::new(range.clone(), 1), bound);
         let at = fresh(tx)?;
         kept::refused(tx, at, &job, &reason)?;
     }
     Ok(missed)
+}
+
+/// Returns the reason why a range is kept of which no message before `first` can come.
+pub(crate) fn reason(first: u64) -> String {
+    format!("expired before it was fetched: the board begins at {first}")
 }
 
 /// Returns requests without an answer that cover messages before `first`.

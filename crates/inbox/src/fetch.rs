@@ -3,19 +3,23 @@
 use crate::call::{Answer, Board, Call, Failed, Failure, Limits};
 use crate::exchange::{Collected, Exchange, Step, unexpected};
 use crate::job::Batches;
-use crate::jobs::Jobs;
+use crate::jobs::{Fetches, Jobs};
+use crate::rounds::Rounds;
 use crate::storage::Storage;
-use crate::{Recipient, Requests};
+use crate::{InboxError, Recipient, Requests};
 use std::fmt::Display;
 
 /// Compares the board with its earlier states (see [`crate::Fork`]), requests digests of all messages from the cursor
 /// to the board's length, the spare digest whose turn it is, and the digests that are still open from before, and keeps
-/// them undecoded. Bound, scheme and spare requests are those of the recipient, ranges follow from the board's lengths:
+/// them undecoded. In two rounds it requests scans in place of digests, and then payloads of the messages that they
+/// found, with queries that [`crate::Inbox::ask`] makes ([`Step::Ask`]). Bound, scheme and spare requests are those of the recipient, ranges follow from the board's lengths:
 /// nothing that the server sees depends on the content of a digest. Nothing is acknowledged.
 ///
 /// A request that the server refuses for good, or gave up, does not hold up the others.
 pub struct Fetch<E> {
     recipient: Recipient,
+    /// Returns the shape of two rounds for a parameter set.
+    rounds: fn(&str) -> Result<Rounds, InboxError>,
     stage: Stage<E>,
 }
 
@@ -31,8 +35,19 @@ impl<E: Display> Fetch<E> {
     /// Returns a fetch of a recipient.
     #[must_use]
     pub fn new(recipient: Recipient) -> Self {
-        let stage = Stage::Board;
-        Self { recipient, stage }
+        Self::shaped(recipient, Rounds::of)
+    }
+
+    /// Returns a fetch whose two rounds have the shape that `rounds` returns.
+    pub(crate) fn shaped(
+        recipient: Recipient,
+        rounds: fn(&str) -> Result<Rounds, InboxError>,
+    ) -> Self {
+        Self {
+            recipient,
+            rounds,
+            stage: Stage::Board,
+        }
     }
 
     /// Records all requests, once everything on which they depend is known.
@@ -46,6 +61,9 @@ impl<E: Display> Fetch<E> {
         S: Storage,
         S::Error: From<E>,
     {
+        if self.recipient.has_two_rounds() {
+            return self.plan_rounds(requests, board, limits);
+        }
         let batches = self.recipient.batches(requests)?;
         let (form, spares) = self.recipient.form(&limits, batches);
         let mut collected = Collected {
@@ -56,28 +74,53 @@ impl<E: Display> Fetch<E> {
             ordered: Ok(()),
         };
         let Some(batches) = batches else {
-            return self.collect(requests, collected);
+            return self.collect(requests, collected, None);
         };
         if limits.orders == 0 {
             collected.ordered = Err("it takes no orders".to_owned());
-            return self.collect(requests, collected);
+            return self.collect(requests, collected, None);
         }
         let order = self.recipient.order(batches, form.bound);
         self.stage = Stage::Order(batches, collected);
         Ok(Step::Call(Call::CreateOrder(order)))
     }
 
-    fn collect<S>(
+    /// Records all requests of two rounds.
+    fn plan_rounds<S>(
         &mut self,
         requests: Requests<'_, S>,
-        collected: Collected,
+        board: Board,
+        limits: Limits,
     ) -> Result<Step<Collected>, S::Error>
     where
         S: Storage,
         S::Error: From<E>,
     {
-        let mut jobs = Jobs::new(requests, collected)?;
-        let step = jobs.next(&self.recipient)?;
+        let rounds = (self.rounds)(&self.recipient.agreed.params)?;
+        let (form, spares) = Recipient::form_of_rounds(&limits, &rounds.sizes);
+        let collected = Collected {
+            refused: Vec::new(),
+            spares,
+            bound: form.bound,
+            missed: requests.plan(&board, &form)?,
+            ordered: Ok(()),
+        };
+        let place = board.place;
+        self.collect(requests, collected, Some(Fetches { rounds, place }))
+    }
+
+    fn collect<S>(
+        &mut self,
+        requests: Requests<'_, S>,
+        collected: Collected,
+        fetches: Option<Fetches>,
+    ) -> Result<Step<Collected>, S::Error>
+    where
+        S: Storage,
+        S::Error: From<E>,
+    {
+        let mut jobs = Jobs::new(requests, collected, fetches)?;
+        let step = jobs.next(&self.recipient, requests)?;
         self.stage = Stage::Jobs(jobs);
         Ok(step)
     }
@@ -135,6 +178,7 @@ impl<E: Display> Exchange<E> for Fetch<E> {
                         ordered,
                         ..collected
                     },
+                    None,
                 )
             }
             (Stage::Jobs(mut jobs), answer) => {

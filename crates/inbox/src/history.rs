@@ -12,10 +12,11 @@ use crate::call::Board;
 use crate::canary;
 use crate::job::Job;
 use crate::kept;
-use crate::requests::add;
+use crate::requests::{add, remove};
+use crate::span;
 use crate::storage::{Edit, Look, Storage};
 use crate::table::{FORKS, HEADS, JOBS, MARKS, Number, OPEN, SESSION};
-use crate::{Inbox, InboxError};
+use crate::{Inbox, InboxError, waiting};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -230,6 +231,8 @@ fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
             cut_short(tx, at, job, common)?;
         }
     }
+    span::go_back(tx, common)?;
+    waiting::retain(tx, |index| index < common)?;
     kept::go_back(tx, common)?;
     canary::go_back(tx, common)?;
     if let Some(session) = SESSION.get(tx, &OPEN)?
@@ -247,7 +250,7 @@ fn cut_short<T: Edit>(tx: &mut T, at: u64, job: Job, common: u64) -> Result<(), 
         let fork = Some(job.fork.unwrap_or(common).min(common));
         return JOBS.put(tx, &at, &Job { fork, ..job });
     }
-    JOBS.remove(tx, &at)?;
+    remove(tx, at, &job)?;
     if let Some(rest) = before(&job.stride(), common) {
         add(tx, &job.rest(rest))?;
     }

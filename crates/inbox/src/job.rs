@@ -1,22 +1,44 @@
-//! Requests for digests, and the form that all requests of a fetch have.
+//! Requests for digests, scans and fetches, and the form that all requests of a fetch have.
 
+use crate::rounds::Sizes;
 use omr_client::os_rng;
 use omr_protocol::{Stride, order_batch_id};
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A request for a digest. It is kept before the server sees it, so that an interrupted fetch repeats it with its id.
+/// The kind of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A request for a digest.
+    #[default]
+    Digest,
+    /// A request for the scan of a range: the first round.
+    Scan,
+    /// A request for the answer to a query: the second round.
+    Fetch,
+}
+
+impl Kind {
+    fn is_digest(&self) -> bool {
+        *self == Self::Digest
+    }
+}
+
+/// A request. It is kept before the server sees it, so that an interrupted fetch repeats it with its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) request_id: [u8; 16],
+    #[serde(default, skip_serializing_if = "Kind::is_digest")]
+    pub(crate) kind: Kind,
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// It covers every `step`-th message; 0 for all.
     #[serde(default)]
     pub(crate) step: u64,
     pub(crate) bound: u32,
-    /// Whether its digest was received.
+    /// Whether its digest, scan or answer was received.
     pub(crate) fetched: bool,
     /// The number of the kept range that it requests again.
     pub(crate) again: Option<u64>,
@@ -38,6 +60,7 @@ impl Job {
     pub(crate) fn new(of: Stride, bound: u32) -> Self {
         Self {
             request_id: random_id(),
+            kind: Kind::Digest,
             start: of.start,
             end: of.end,
             step: of.step(),
@@ -51,14 +74,28 @@ impl Job {
         }
     }
 
+    /// Returns a request of one of two rounds for messages, with a fresh id.
+    pub(crate) fn of_kind(kind: Kind, of: Stride) -> Self {
+        Self {
+            kind,
+            ..Self::new(of, 0)
+        }
+    }
+
     /// Returns a request of this kind for some of its messages, with a fresh id.
     pub(crate) fn rest(&self, of: Stride) -> Self {
         Self {
+            kind: self.kind,
             again: self.again,
             spare: self.spare,
             turn: self.turn,
             ..Self::new(of, self.bound)
         }
+    }
+
+    /// Returns whether no message is lost if it is given up: other requests bring its messages.
+    pub(crate) fn is_spare(&self) -> bool {
+        self.spare || self.kind == Kind::Fetch
     }
 
     /// Returns the messages that the request covers.
@@ -117,18 +154,26 @@ pub(crate) struct Form {
     pub(crate) levels: u8,
     /// The order, if only whole batches are fetched.
     pub(crate) batches: Option<Batches>,
+    /// The numbers of two rounds, if scans and fetches are made in place of digests.
+    pub(crate) rounds: Option<Sizes>,
 }
 
 impl Form {
     /// Returns requests for messages.
     pub(crate) fn pieces(&self, of: Range<u64>) -> Vec<Job> {
-        match self.batches {
-            Some(batches) => batches.pieces(of, self.bound),
-            None => {
-                let pieces = Stride::new(of, 1).pieces(self.most);
-                pieces.map(|of| Job::new(of, self.bound)).collect()
-            }
+        if let Some(batches) = self.batches {
+            return batches.pieces(of, self.bound);
         }
+        let kind = match self.rounds {
+            Some(_) => Kind::Scan,
+            None => Kind::Digest,
+        };
+        let pieces = Stride::new(of, 1).pieces(self.most);
+        let job = |piece| Job {
+            kind,
+            ..Job::new(piece, self.bound)
+        };
+        pieces.map(job).collect()
     }
 }
 

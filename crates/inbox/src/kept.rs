@@ -1,4 +1,5 @@
-//! Kept ranges: ranges whose digests did not decode, with the messages of them that were received since.
+//! Kept ranges: ranges whose digests or scans did not decode, or whose messages were found and not fetched in time, with
+//! the messages of them that were received since.
 
 mod person;
 
@@ -8,11 +9,12 @@ use crate::requests::fresh;
 use crate::schedule;
 use crate::storage::{Edit, Look};
 use crate::table::{FOUND, JOBS, KEPT, Number, SPARES};
+use crate::{expired, waiting};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A range whose digest did not decode.
+/// A range whose digest or scan did not decode, or whose messages were found and not fetched in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// First message.
@@ -44,9 +46,35 @@ pub struct Kept {
     /// Whether all its messages have expired from the board.
     #[serde(default)]
     pub expired: bool,
+    /// The number of the recipient's messages in it that a scan found and that no fetch covers any more. 0 if the range
+    /// is kept for another reason.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfetched: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Kept {
+    /// Returns a range that is kept for this reason.
+    fn new(range: Range<u64>, bound: u32, reason: String) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+            bound,
+            overflowed: None,
+            exact: false,
+            reason,
+            asked_again: false,
+            read: 0,
+            fetches_left: 0,
+            fetches_expected: 0,
+            expired: false,
+            unfetched: 0,
+        }
+    }
+
     /// Returns the range of messages.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
@@ -160,18 +188,11 @@ pub(crate) fn keep<T: Edit>(
     if job.spare {
         return Ok(None);
     }
+    let range = failure.of.start..failure.of.end;
     let kept = Kept {
-        start: failure.of.start,
-        end: failure.of.end,
-        bound: job.bound,
         overflowed: failure.overflowed,
         exact: failure.exact,
-        reason: failure.reason,
-        asked_again: false,
-        read: 0,
-        fetches_left: 0,
-        fetches_expected: 0,
-        expired: false,
+        ..Kept::new(range, job.bound, failure.reason)
     };
     if let Some(again) = job.again {
         return answered_again(tx, again, kept);
@@ -191,6 +212,36 @@ pub(crate) fn keep<T: Edit>(
     Ok((!keeping.is_read()).then_some(keeping.kept))
 }
 
+/// Keeps the range of messages that a scan found and that no fetch covers any more, on a board that begins at `first`.
+/// They are in the order of the board. Returns the range.
+pub(crate) fn unfetched<T: Edit>(
+    tx: &mut T,
+    indices: &[u64],
+    first: u64,
+) -> Result<Option<Kept>, T::Error> {
+    let (Some(start), Some(last)) = (indices.first(), indices.last()) else {
+        return Ok(None);
+    };
+    let count = indices.len() as u64;
+    let reason = if *start < first {
+        expired::reason(first)
+    } else {
+        format!("more messages than fetches: {count} were found and not fetched")
+    };
+    let kept = Kept {
+        unfetched: count,
+        ..Kept::new(*start..last + 1, 0, reason)
+    };
+    let place = fresh(tx)?;
+    let keeping = Keeping {
+        kept,
+        turn: None,
+        covered: Vec::new(),
+    };
+    KEPT.put(tx, &place, &keeping)?;
+    Ok(Some(keeping.kept))
+}
+
 /// Handles a digest that was requested again and did not decode either.
 fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<Kept>, T::Error> {
     // The range was read meanwhile: nothing is missing.
@@ -206,6 +257,7 @@ fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<
         keeping.kept = Kept {
             start,
             read,
+            unfetched: keeping.kept.unfetched,
             exact: now.exact && begins == start,
             ..now.clone()
         };
@@ -214,9 +266,10 @@ fn answered_again<T: Edit>(tx: &mut T, number: u64, now: Kept) -> Result<Option<
     Ok(Some(now))
 }
 
-/// Writes a kept range, or removes it where all its messages were received.
+/// Writes a kept range, or removes it where all its messages were received. Those that a scan found count as received
+/// when an answer contained them.
 fn settle<T: Edit>(tx: &mut T, place: u64, keeping: &Keeping) -> Result<(), T::Error> {
-    if keeping.is_read() {
+    if keeping.is_read() && waiting::within(tx, &keeping.kept.range())?.is_empty() {
         return forget(tx, place);
     }
     let mut keeping = keeping.clone();
@@ -247,6 +300,19 @@ fn add_read<T: Edit>(
     if of.end <= range.start || range.end <= of.start {
         return Ok(());
     }
+    add_found(tx, place, keeping, found)?;
+    keeping.covered.push(numbers(of));
+    Ok(())
+}
+
+/// Adds received messages to a kept range.
+fn add_found<T: Edit>(
+    tx: &mut T,
+    place: u64,
+    keeping: &mut Keeping,
+    found: &[u64],
+) -> Result<(), T::Error> {
+    let range = keeping.kept.range();
     for index in found.iter().filter(|index| range.contains(*index)) {
         let at = (place, *index);
         if !FOUND.has(tx, &at)? {
@@ -254,11 +320,10 @@ fn add_read<T: Edit>(
             keeping.kept.read += 1;
         }
     }
-    keeping.covered.push(numbers(of));
     Ok(())
 }
 
-/// Records the messages that a digest covered, and the places of the recipient's messages.
+/// Records the messages that a digest or a scan covered, and the places of the recipient's messages that were received.
 pub(crate) fn note_read<T: Edit>(
     tx: &mut T,
     at: u64,
@@ -280,6 +345,20 @@ pub(crate) fn note_read<T: Edit>(
     }
     let (of, found) = (numbers(of), found.to_vec());
     SPARES.put(tx, &at, &Read { of, turn, found })
+}
+
+/// Records messages that the answer to a query contained.
+pub(crate) fn note_arrived<T: Edit>(tx: &mut T, arrived: &[u64]) -> Result<(), T::Error> {
+    for (place, mut keeping) in KEPT.all(tx)? {
+        add_found(tx, place, &mut keeping, arrived)?;
+        settle(tx, place, &keeping)?;
+    }
+    Ok(())
+}
+
+/// Removes the kept ranges whose messages were all received.
+pub(crate) fn settle_all<T: Edit>(tx: &mut T) -> Result<(), T::Error> {
+    note_arrived(tx, &[])
 }
 
 /// Removes the notes about messages from `common` on, where the board now has another history.

@@ -8,26 +8,37 @@
 //! Everything that lasts is a record in a [`Storage`]: a database or [`Memory`]. Time is an input.
 //!
 //! ```
-//! use omr_inbox::{Exchange, Fetch, Inbox, InboxError, Memory, Recipient, Step};
-//! # use omr_inbox::{Answer, Call, Failed};
+//! use omr_inbox::{Answer, Exchange, Fetch, Inbox, InboxError, Memory, Reader, Recipient, Step};
+//! # use omr_inbox::{Call, Collected, Failed};
 //!
 //! # fn perform(call: Call) -> Result<Answer, Failed<InboxError>> { unimplemented!() }
 //! # fn kept(changes: Vec<omr_inbox::Change>) {}
-//! # fn fetch(recipient: Recipient) -> Result<(), InboxError> {
+//! # fn fetch(recipient: Recipient, reader: Reader) -> Result<Collected, InboxError> {
 //! let inbox = Inbox::open(Memory::<InboxError>::new())?;
 //! let mut fetch = Fetch::<InboxError>::new(recipient);
 //! let mut step = fetch.begin(inbox.requests())?;
-//! while let Step::Call(call) = step {
-//!     // Changes are kept before the server sees the call.
-//!     kept(inbox.store().take_changes());
-//!     step = fetch.answer(inbox.requests(), perform(call))?;
+//! loop {
+//!     let answer = match step {
+//!         Step::Call(call) => {
+//!             // Changes are kept before the server sees the call.
+//!             kept(inbox.store().take_changes());
+//!             perform(call)
+//!         }
+//!         // Only two rounds have this step. The exchange learns nothing but that the query was made.
+//!         Step::Ask(asking) => {
+//!             inbox.ask(&reader, &asking, &mut omr_client::os_rng())?;
+//!             Ok(Answer::Asked)
+//!         }
+//!         Step::Done(collected) => return Ok(collected),
+//!     };
+//!     step = fetch.answer(inbox.requests(), answer)?;
 //! }
-//! # Ok(())
 //! # }
 //! ```
 #![forbid(unsafe_code)]
 
 mod adopt;
+mod ask;
 mod call;
 mod canary;
 mod close;
@@ -47,14 +58,18 @@ mod memory;
 mod model;
 mod recipient;
 mod requests;
+mod rounds;
 mod schedule;
 mod sealing;
+mod span;
 pub mod storage;
 mod table;
 mod take;
 mod view;
+mod waiting;
 mod watch;
 
+pub use ask::Asking;
 pub use call::{
     Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, OrderRequest, SessionRequest,
 };
@@ -76,4 +91,5 @@ pub use sealing::check_sealing;
 pub use storage::{Storage, Table};
 pub use take::{Outcome, Taken};
 pub use view::{Incomplete, Listed};
+pub use waiting::Waiting;
 pub use watch::{Grid, next_canary};

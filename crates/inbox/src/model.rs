@@ -1,11 +1,13 @@
 //! A model: random orders of posts, fetches, ticks of sessions, failures and crashes, at a server that keeps its
 //! promises but may go back to a backup, or drop messages and show others in their place; with a second device, and
-//! older copies of the inbox.
+//! older copies of the inbox; for an identity that fetches all digests, whole batches, or scans and payloads in two
+//! rounds.
 //!
 //! A crash loses everything that was written since changes were last kept. Even so every letter that is on the board
 //! arrives once, nothing is acknowledged before it is kept, and the calls do not depend on what is found.
 
 mod disk;
+mod rounds;
 mod server;
 mod world;
 
@@ -27,6 +29,8 @@ enum Fate {
     Lost,
     /// A digest that it returns is damaged.
     Damaged,
+    /// It returns an earlier digest in place of this one.
+    Replayed,
     /// Received digests are decoded while it is made.
     Decoded,
     /// The program ends before the changes are kept.
@@ -88,6 +92,7 @@ fn fate() -> impl Strategy<Value = Fate> {
         3 => prop::sample::select(failures.to_vec()).prop_map(Fate::Fails),
         1 => Just(Fate::Lost),
         1 => Just(Fate::Damaged),
+        1 => Just(Fate::Replayed),
         1 => Just(Fate::Decoded),
         1 => Just(Fate::CrashUnkept),
         1 => Just(Fate::CrashKept),
@@ -116,8 +121,25 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn played(events: &[Event], batch: Option<u64>, hers: impl Fn(bool) -> bool) -> World {
-    let mut world = World::new(batch);
+/// The way in which the recipient's identity fetches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    /// Digests of all messages.
+    Digests,
+    /// Digests of whole batches.
+    Batches,
+    /// Scans, and payloads of the messages that they find.
+    Rounds,
+}
+
+const MODES: [Mode; 3] = [Mode::Digests, Mode::Batches, Mode::Rounds];
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop::sample::select(MODES.to_vec())
+}
+
+fn played(events: &[Event], mode: Mode, hers: impl Fn(bool) -> bool) -> World {
+    let mut world = World::new(mode);
     for event in events {
         world.happens(event, &hers);
     }
@@ -130,9 +152,9 @@ proptest! {
     #[test]
     fn every_letter_comes_once(
         events in vec(event(), 0..40),
-        batch in prop::option::of(Just(4u64)),
+        mode in mode(),
     ) {
-        let mut world = played(&events, batch, |hers| hers);
+        let mut world = played(&events, mode, |hers| hers);
         for _ in 0..2 {
             world.settles();
             all_came_once(&world)?;
@@ -143,11 +165,11 @@ proptest! {
     #[test]
     fn every_letter_comes_once_after_a_crash_behind_any_transaction(
         events in vec(event(), 0..24),
-        batch in prop::option::of(Just(4u64)),
+        mode in mode(),
         last in any::<prop::sample::Index>(),
     ) {
-        let transactions = crashing(&events, batch, None).writes.count();
-        let mut world = crashing(&events, batch, Some(1 + last.index(transactions as usize) as u64));
+        let transactions = crashing(&events, mode, None).writes.count();
+        let mut world = crashing(&events, mode, Some(1 + last.index(transactions as usize) as u64));
         prop_assert!(world.writes.has_crashed());
         all_came_once(&world)?;
         world.happens(&Event::OtherDevice, |hers| hers);
@@ -158,10 +180,10 @@ proptest! {
     #[test]
     fn calls_do_not_depend_on_what_is_found(
         events in vec(event(), 0..40),
-        batch in prop::option::of(Just(4u64)),
+        mode in mode(),
     ) {
         let whose: [fn(bool) -> bool; 3] = [|_| false, |hers| hers, |_| true];
-        let logs = whose.map(|hers| played(&events, batch, hers).server.log);
+        let logs = whose.map(|hers| played(&events, mode, hers).server.log);
         prop_assert_eq!(&logs[0], &logs[1]);
         prop_assert_eq!(&logs[0], &logs[2]);
     }
@@ -173,7 +195,7 @@ fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     let damaged = [vec![Fate::Well; 4], vec![Fate::Damaged]].concat();
     let hers = [vec![false; 16], vec![true; 4]].concat();
     let events = [Event::Post(hers), Event::Fetch(damaged), Event::Expire(1)];
-    let mut world = played(&events, None, |hers| hers);
+    let mut world = played(&events, Mode::Digests, |hers| hers);
     world.settles();
     assert_eq!(world.letters(), [16, 17, 18, 19]);
 }
@@ -196,8 +218,8 @@ fn all_came_once(world: &World) -> Result<(), TestCaseError> {
 
 /// Plays the events; the program crashes once, after its transaction of this number. Everything that was written until
 /// then is kept.
-fn crashing(events: &[Event], batch: Option<u64>, last: Option<u64>) -> World {
-    let mut world = World::new(batch);
+fn crashing(events: &[Event], mode: Mode, last: Option<u64>) -> World {
+    let mut world = World::new(mode);
     world.writes.crash_after(last);
     for event in events {
         world.outlives(|world| world.happens(event, |hers| hers));
@@ -246,11 +268,11 @@ fn every_letter_comes_once_after_a_crash_behind_each_transaction_of_a_week() {
         some(),
         Event::Fetch(well()),
     ];
-    for batch in [None, Some(4)] {
-        let transactions = crashing(&events, batch, None).writes.count();
+    for mode in MODES {
+        let transactions = crashing(&events, mode, None).writes.count();
         assert!(transactions > 30, "{transactions}");
         for last in 1..=transactions {
-            let world = crashing(&events, batch, Some(last));
+            let world = crashing(&events, mode, Some(last));
             assert!(world.writes.has_crashed(), "{last} of {transactions}");
             let came = all_came_once(&world);
             assert!(came.is_ok(), "{last} of {transactions}: {came:?}");

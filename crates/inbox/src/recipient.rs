@@ -2,6 +2,7 @@
 
 use crate::call::{JobRequest, Limits, OrderRequest, SessionRequest};
 use crate::job::{Batches, Form, Job, Session};
+use crate::rounds::Sizes;
 use crate::schedule::{MAX_LEVELS, largest_step};
 use crate::storage::Storage;
 use crate::{InboxError, Requests, check_sealing};
@@ -52,7 +53,8 @@ pub struct Recipient {
     pub keys: Vec<[u8; 32]>,
     /// The hash of the key for sessions, if there is one.
     pub instant: Option<[u8; 32]>,
-    /// The tag of the scheme of every request; 0 for the scheme of the keys.
+    /// The tag of the scheme of every request; 0 for the scheme of the keys. With the tag of two rounds, fetches make scans
+    /// and queries in place of digests; bounds, spare requests and batches then have no effect.
     pub scheme: u8,
     /// The bound of every request.
     pub bound: u32,
@@ -76,6 +78,8 @@ pub enum Spares {
     Off,
     /// The server cannot make digests with a step.
     NotServed,
+    /// Two rounds need none: a scan has a place for every message.
+    TwoRounds,
 }
 
 impl Recipient {
@@ -95,8 +99,24 @@ impl Recipient {
             most: limits.digest_messages,
             levels: if spares == Spares::Made { levels } else { 0 },
             batches,
+            rounds: None,
         };
         (form, spares)
+    }
+
+    /// Returns the form of all requests of two rounds at a server with these limits.
+    pub(crate) fn form_of_rounds(limits: &Limits, sizes: &Sizes) -> (Form, Spares) {
+        // A limit of 0 means that the server states none.
+        let allowed = Some(limits.digest_messages).filter(|messages| *messages > 0);
+        let most = sizes.most.min(allowed.unwrap_or(u64::MAX));
+        let form = Form {
+            bound: 0,
+            most,
+            levels: 0,
+            batches: None,
+            rounds: Some(Sizes { most, ..*sizes }),
+        };
+        (form, Spares::TwoRounds)
     }
 
     /// Returns the order of whole batches, if they are fetched. The id of the order depends on everything that it
@@ -130,7 +150,8 @@ impl Recipient {
         }
     }
 
-    pub(crate) fn job(&self, job: &Job) -> JobRequest {
+    /// Returns the request of a job. `query` is the file of the query of a fetch, and empty in other requests.
+    pub(crate) fn job(&self, job: &Job, query: Vec<u8>) -> JobRequest {
         JobRequest {
             request_id: job.request_id,
             key_hashes: self.keys.clone(),
@@ -139,6 +160,7 @@ impl Recipient {
             bound: job.bound,
             scheme: self.scheme,
             step: if job.stride().has_gaps() { job.step } else { 0 },
+            query,
         }
     }
 

@@ -3,15 +3,16 @@
 use crate::call::Board;
 use crate::expired;
 use crate::history::{self, Hash};
-use crate::job::{Form, Job, Session, random_id};
+use crate::job::{Form, Job, Kind, Session, random_id};
 use crate::kept::{self, Kept};
 use crate::schedule::{self, Spare};
+use crate::span;
 use crate::storage::{Edit, Storage};
-use crate::table::{DIGESTS, JOBS, MARKS, Number, OPEN, ORDERS, SEED, SESSION};
+use crate::table::{DIGESTS, JOBS, MARKS, Number, OPEN, ORDERS, QUERIES, SEED, SESSION};
 use omr_protocol::Stride;
 use std::ops::Range;
 
-/// The number of failures after which a spare request is given up: this alone loses no message.
+/// The number of failures after which a spare request or a fetch is given up: this alone loses no message.
 const TRIES: u32 = 3;
 
 /// The state of requests: ranges, ids and undecoded digests.
@@ -45,7 +46,7 @@ impl<'a, S: Storage> Requests<'a, S> {
     }
 
     /// Compares the board with its earlier states, then records requests for all messages from the cursor to its end
-    /// and the spare request whose turn it is, and moves the cursor to the end. This depends only on the board, on its
+    /// and the spare request or the fetches whose turn it is, and moves the cursor to the end. This depends only on the board, on its
     /// states at earlier calls and on their number. Returns the ranges that expired before they were fetched.
     pub(crate) fn plan(&self, board: &Board, form: &Form) -> Result<Vec<Range<u64>>, S::Error> {
         let messages = board.messages.end;
@@ -55,11 +56,15 @@ impl<'a, S: Storage> Requests<'a, S> {
             let (cursor, turn) = (Number::Cursor.get(tx)?, Number::Turn.get(tx)?);
             let whole = form.batches.map(|batches| batches.whole(messages));
             let messages = whole.unwrap_or(messages).max(cursor);
-            for job in form.pieces(cursor..messages) {
-                let turn = Some(turn);
-                add(tx, &Job { turn, ..job })?;
+            let mut jobs = form.pieces(cursor..messages);
+            for job in &mut jobs {
+                job.turn = Some(turn);
+                add(tx, job)?;
             }
             Number::Cursor.set(tx, messages)?;
+            if let Some(sizes) = &form.rounds {
+                span::plan(tx, messages, &jobs, sizes)?;
+            }
             plan_spare(tx, messages, form)?;
             Ok(missed)
         })
@@ -91,11 +96,22 @@ impl<'a, S: Storage> Requests<'a, S> {
         self.store.read(|tx| history::agrees(tx, job.end, hash))
     }
 
-    /// Returns the requests without a digest, oldest first.
+    /// Returns the requests without a digest, scan or answer, oldest first; fetches come after all others.
     pub(crate) fn open(&self) -> Result<Vec<(u64, Job)>, S::Error> {
         let mut jobs = self.store.read(|tx| JOBS.all(tx))?;
         jobs.retain(|(_, job)| !job.fetched);
+        jobs.sort_by_key(|(_, job)| job.kind == Kind::Fetch);
         Ok(jobs)
+    }
+
+    /// Returns the file of the query of a fetch, once it was made.
+    pub(crate) fn query(&self, number: u64) -> Result<Option<Vec<u8>>, S::Error> {
+        self.store.read(|tx| QUERIES.get(tx, &number))
+    }
+
+    /// Returns whether there is a request of this number.
+    pub(crate) fn has(&self, number: u64) -> Result<bool, S::Error> {
+        self.store.read(|tx| JOBS.has(tx, &number))
     }
 
     /// Keeps a digest as it was received, unless its request was removed meanwhile.
@@ -107,36 +123,29 @@ impl<'a, S: Storage> Requests<'a, S> {
             })
     }
 
-    /// Gives a request that the server no longer knows another id.
+    /// Gives a request that the server no longer knows another id, and a fetch another query.
     pub(crate) fn renew(&self, number: u64) -> Result<(), S::Error> {
-        let id = random_id();
-        let renewed = |job: &mut Job| job.request_id = id;
-        self.store.write(|tx| change(tx, number, renewed).map(drop))
+        self.store.write(|tx| renew(tx, number, 0).map(drop))
     }
 
-    /// Handles a request that the server gave up: it is repeated with another id; a spare request is removed after
-    /// [`TRIES`] failures.
+    /// Handles a request that the server gave up: it is repeated with another id, and a fetch with another query; a spare
+    /// request or a fetch is removed after [`TRIES`] failures.
     pub(crate) fn failed(&self, number: u64) -> Result<(), S::Error> {
-        let id = random_id();
-        self.store.write(|tx| {
-            let job = change(tx, number, |job| {
-                job.request_id = id;
-                job.failures += 1;
-            })?;
-            if job.is_some_and(|job| job.spare && job.failures >= TRIES) {
-                JOBS.remove(tx, &number)
-            } else {
-                Ok(())
-            }
+        self.store.write(|tx| match renew(tx, number, 1)? {
+            Some(job) if job.is_spare() && job.failures >= TRIES => give_up(tx, number, &job),
+            _ => Ok(()),
         })
     }
 
-    /// Removes a request that the server refused for good, and keeps its range.
+    /// Removes a request that the server refused for good, and keeps its range unless it is a fetch.
     pub(crate) fn refused(&self, number: u64, reason: &str) -> Result<(), S::Error> {
         self.store.write(|tx| {
             let Some(job) = JOBS.get(tx, &number)? else {
                 return Ok(());
             };
+            if job.kind == Kind::Fetch {
+                return give_up(tx, number, &job);
+            }
             JOBS.remove(tx, &number)?;
             kept::refused(tx, number, &job, reason)
         })
@@ -216,6 +225,37 @@ fn plan_spare<T: Edit>(tx: &mut T, messages: u64, form: &Form) -> Result<(), T::
     Number::Levels.set(tx, u64::from(form.levels))
 }
 
+/// Removes a request without an answer, and the query of a fetch.
+pub(crate) fn remove<T: Edit>(tx: &mut T, number: u64, job: &Job) -> Result<(), T::Error> {
+    if job.kind == Kind::Fetch {
+        QUERIES.remove(tx, &number)?;
+    }
+    JOBS.remove(tx, &number)
+}
+
+/// Removes a request whose messages other requests bring.
+fn give_up<T: Edit>(tx: &mut T, number: u64, job: &Job) -> Result<(), T::Error> {
+    remove(tx, number, job)?;
+    match job.again {
+        Some(place) => kept::given_up(tx, place),
+        None => Ok(()),
+    }
+}
+
+/// Gives a request another id, so that a fetch needs another query, and adds to its number of failures. Returns the
+/// changed request.
+fn renew<T: Edit>(tx: &mut T, number: u64, failures: u32) -> Result<Option<Job>, T::Error> {
+    let id = random_id();
+    let renewed = change(tx, number, |job| {
+        job.request_id = id;
+        job.failures += failures;
+    })?;
+    if renewed.as_ref().is_some_and(|job| job.kind == Kind::Fetch) {
+        QUERIES.remove(tx, &number)?;
+    }
+    Ok(renewed)
+}
+
 /// Changes a request, if there is one of this number. Returns the changed request.
 fn change<T: Edit>(
     tx: &mut T,
@@ -255,16 +295,37 @@ pub(crate) fn ask_again<T: Edit>(
         return Ok(false);
     }
     kept.asked_again = true;
-    let job = Job::new(Stride::new(kept.range(), 1), bound);
-    let again = Some(number);
-    add(tx, &Job { again, ..job })?;
+    add_again(tx, Stride::new(kept.range(), 1), bound, Some(number))?;
     Ok(true)
+}
+
+/// Requests messages again, in the rounds of the last fetch. `again` is the number of the kept range that has them.
+pub(crate) fn add_again<T: Edit>(
+    tx: &mut T,
+    of: Stride,
+    bound: u32,
+    again: Option<u64>,
+) -> Result<(), T::Error> {
+    let short = Number::Short.get(tx)?;
+    if short == 0 {
+        let digest = Job::new(of, bound);
+        return add(tx, &Job { again, ..digest }).map(drop);
+    }
+    let scan = Job::of_kind(Kind::Scan, of);
+    add(tx, &Job { again, ..scan })?;
+    let range = of.start..of.end;
+    if span::is_long(&range, short) {
+        span::extend(tx, &range)?;
+        let fetch = Job::of_kind(Kind::Fetch, of);
+        add(tx, &Job { again, ..fetch })?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::Decoded;
+    use crate::decode::{Content, Decoded, Received};
     use crate::{Inbox, InboxError, Memory};
 
     const FORM: Form = Form {
@@ -272,7 +333,13 @@ mod tests {
         most: 100,
         levels: 0,
         batches: None,
+        rounds: None,
     };
+
+    fn damaged(received: &Received) -> Content {
+        let damaged = Decoded::damaged(received.job.stride(), "damaged".to_owned());
+        Content::Digest(damaged)
+    }
 
     #[test]
     fn a_digest_that_is_not_wanted_any_more_holds_up_no_other() {
@@ -289,9 +356,10 @@ mod tests {
         requests.keep(dropped, &vec![1]).unwrap();
         requests.keep(next(9), &vec![2]).unwrap();
         let mut seen = Vec::new();
-        let take = |job: &Job, digest: &[u8]| {
-            seen.push((job.start, job.end, digest.to_vec()));
-            Decoded::damaged(job.stride(), "damaged".to_owned())
+        let take = |received: &Received| {
+            let job = &received.job;
+            seen.push((job.start, job.end, received.file.clone()));
+            damaged(received)
         };
         assert!(inbox.take_next(take, 0).unwrap().is_some());
         assert_eq!(seen, [(5, 9, vec![2])]);
@@ -302,16 +370,15 @@ mod tests {
     fn a_digest_that_is_taken_in_or_dropped_while_it_is_decoded_counts_once() {
         let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
         let requests = inbox.requests();
-        let damaged = |job: &Job| Decoded::damaged(job.stride(), "damaged".to_owned());
         requests.plan(&crate::model::board(0..5), &FORM).unwrap();
         requests
             .keep(requests.open().unwrap()[0].0, &vec![1])
             .unwrap();
         let twice = inbox.take_next(
-            |job, _| {
-                let other = inbox.take_next(|job, _| damaged(job), 0).unwrap();
+            |received| {
+                let other = inbox.take_next(damaged, 0).unwrap();
                 assert_eq!(other.unwrap().len(), 1);
-                damaged(job)
+                damaged(received)
             },
             0,
         );
@@ -322,16 +389,16 @@ mod tests {
             .keep(requests.open().unwrap()[0].0, &vec![2])
             .unwrap();
         let dropped = inbox.take_next(
-            |job, _| {
+            |received| {
                 assert_eq!(inbox.drop_range(5..9).unwrap(), (0, 1));
-                damaged(job)
+                damaged(received)
             },
             0,
         );
         assert_eq!(dropped.unwrap(), Some(Vec::new()));
         assert_eq!(inbox.kept().unwrap().len(), 1);
         assert_eq!(
-            inbox.take_next(|_, _| panic!("none is here"), 0).unwrap(),
+            inbox.take_next(|_| panic!("none is here"), 0).unwrap(),
             None
         );
     }

@@ -10,9 +10,9 @@ pub enum Table {
     State,
     /// Records, by name: the session, if one is open, and the seed of the ids of orders.
     Records,
-    /// Requests whose digests were not decoded yet, in the order in which they were made.
+    /// Requests whose digests, scans or answers were not decoded yet, in the order in which they were made.
     Jobs,
-    /// The received digests of these requests.
+    /// The received digests, scans and answers of these requests.
     Digests,
     /// The entries of messages in the list, by number.
     Messages,
@@ -42,11 +42,16 @@ pub enum Table {
     Heads,
     /// Changes of the board's history that fetches found, in their order.
     Forks,
+    /// The indices of messages that scans found and that no answer has contained yet, by the number of the scan's
+    /// request.
+    Waiting,
+    /// The files of queries, by the number of the request.
+    Queries,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::State,
         Self::Records,
         Self::Jobs,
@@ -65,6 +70,8 @@ impl Table {
         Self::Canaries,
         Self::Heads,
         Self::Forks,
+        Self::Waiting,
+        Self::Queries,
     ];
 
     /// Returns the name of this table in a storage.
@@ -89,6 +96,8 @@ impl Table {
             Self::Canaries => "canaries",
             Self::Heads => "heads",
             Self::Forks => "forks",
+            Self::Waiting => "waiting",
+            Self::Queries => "queries",
         }
     }
 }

@@ -55,6 +55,9 @@ pub(crate) const ADOPTED: Typed<(Vec<u8>, u64), u64> = typed(Table::Adopted);
 pub(crate) const CANARIES: Typed<Vec<u8>, Json<Canary>> = typed(Table::Canaries);
 pub(crate) const HEADS: Typed<u64, Hash> = typed(Table::Heads);
 pub(crate) const FORKS: Typed<u64, Json<Fork>> = typed(Table::Forks);
+/// The indices of each scan's messages that wait, in the order of the board.
+pub(crate) const WAITING: Typed<u64, Vec<u64>> = typed(Table::Waiting);
+pub(crate) const QUERIES: Typed<u64, Vec<u8>> = typed(Table::Queries);
 
 /// Numbers of [`STATE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +74,16 @@ pub(crate) enum Number {
     Levels,
     /// The first message that the board keeps, as far as fetches know.
     First,
+    /// The first message of the span of long scans.
+    SpanStart,
+    /// The index after the last message of the span of long scans.
+    SpanEnd,
+    /// The highest number of messages of a scan that contains all payloads; 0 if fetches make digests.
+    Short,
+    /// The number of messages that the answer to a query has room for.
+    Room,
+    /// The highest number of messages of a scan or a query.
+    Most,
 }
 
 impl Number {
@@ -82,6 +95,11 @@ impl Number {
             Self::Length => "length",
             Self::Levels => "levels",
             Self::First => "first",
+            Self::SpanStart => "span_start",
+            Self::SpanEnd => "span_end",
+            Self::Short => "short",
+            Self::Room => "room",
+            Self::Most => "most",
         })
     }
 
@@ -276,6 +294,27 @@ impl Value for Vec<u8> {
 
     fn parse(bytes: Self) -> Result<Self, Option<serde_json::Error>> {
         Ok(bytes)
+    }
+}
+
+impl Value for Vec<u64> {
+    type Of = Self;
+
+    fn bytes(value: &Self) -> Result<Vec<u8>, InboxError> {
+        Ok(value
+            .iter()
+            .flat_map(|number| number.to_be_bytes())
+            .collect())
+    }
+
+    fn parse(bytes: Vec<u8>) -> Result<Self, Option<serde_json::Error>> {
+        let (numbers, []) = bytes.as_chunks() else {
+            return Err(None);
+        };
+        Ok(numbers
+            .iter()
+            .map(|number| u64::from_be_bytes(*number))
+            .collect())
     }
 }
 

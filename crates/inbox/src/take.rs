@@ -1,22 +1,24 @@
-//! Takes in collected digests: decodes them, opens the payloads, puts letters together and adds them to the list,
-//! without a connection.
+//! Takes in collected digests, scans and answers: decodes them, opens the payloads, puts letters together and adds them to
+//! the list, without a connection.
 
 use crate::Inbox;
 use crate::canary;
-use crate::decode::{Decoded, Found, Reader};
+use crate::decode::{Answered, Content, Decoded, Found, Reader, Received};
 use crate::history::before;
-use crate::job::Job;
+use crate::job::{Job, Kind};
 use crate::kept::{self, Kept};
-use crate::storage::{Edit, Storage};
-use crate::table::{BODIES, COPIES, DIGESTS, JOBS, MESSAGES, PIECES, SEEN, UNOPENED};
+use crate::requests;
+use crate::storage::{Edit, Look, Storage};
+use crate::table::{BODIES, COPIES, DIGESTS, JOBS, MESSAGES, PIECES, QUERIES, SEEN, UNOPENED};
 use crate::view::Record;
+use crate::waiting;
 use omr_client::fragment::{FragmentError, Reassembler, Whole};
 use omr_client::letter::Piece;
 use omr_protocol::Stride;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The result of decoding one digest.
+/// The result of decoding one digest, scan or answer, or of a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The messages that it covers.
@@ -25,24 +27,29 @@ pub struct Taken {
     pub outcome: Outcome,
 }
 
-/// The outcome of decoding a digest.
+/// The outcome of decoding a digest, a scan or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The digest was decoded.
+    /// It was decoded. A scan without payloads has no messages here: they wait ([`Inbox::waiting`]).
     Delivered {
         /// The numbers of the messages that are new and complete.
         messages: Vec<u64>,
         /// The number of payloads that could not be opened.
         unopened: usize,
     },
-    /// The range is kept: it contains more messages for the recipient than the bound, or was damaged. Parts of a hybrid
-    /// digest may be kept. The range of a spare request is never kept: no message depends on it alone.
+    /// The range is kept: it contains more messages for the recipient than the bound, was damaged, or has messages that
+    /// waited until no fetch covered them any more. Parts of a hybrid digest may be kept. The range of a spare request is
+    /// never kept: no message depends on it alone.
     Kept(Kept),
+    /// The answer to a query, or a part of it, cannot be read, for this reason. No message is lost: those that it should
+    /// have contained wait for the next fetch.
+    Unanswered(String),
 }
 
 impl<S: Storage> Inbox<S> {
-    /// Decodes every received digest, oldest first; each in one transaction, so that a message is delivered once
-    /// however often this is interrupted. `now` is the time in seconds since 1970.
+    /// Decodes every received digest, scan and answer, oldest first; each in one transaction, so that a message is
+    /// delivered once however often this is interrupted. Then keeps the ranges of waiting messages that no fetch covers
+    /// any more. `now` is the time in seconds since 1970.
     ///
     /// Errors: those of the storage; `Record`.
     pub fn take_in(&self, reader: &Reader, now: u64) -> Result<Vec<Taken>, S::Error> {
@@ -53,40 +60,128 @@ impl<S: Storage> Inbox<S> {
         Ok(taken)
     }
 
-    /// Decodes the oldest received digest; returns `None` where there is none.
+    /// Decodes the oldest received digest, scan or answer, or keeps the ranges of waiting messages that no fetch covers any
+    /// more; returns `None` where there is nothing to do.
     ///
     /// Errors: those of the storage; `Record`.
     pub fn take_one(&self, reader: &Reader, now: u64) -> Result<Option<Vec<Taken>>, S::Error> {
-        self.take_next(|job, digest| reader.decode(job, digest), now)
+        self.take_next(|received| reader.decode(received), now)
     }
 
     pub(crate) fn take_next(
         &self,
-        decode: impl FnOnce(&Job, &[u8]) -> Decoded,
+        decode: impl FnOnce(&Received) -> Content,
         now: u64,
     ) -> Result<Option<Vec<Taken>>, S::Error> {
-        let next = self.store.read(|tx| {
-            let Some((number, digest)) = DIGESTS.first(tx)? else {
-                return Ok(None);
-            };
-            let job = JOBS.get(tx, &number)?;
-            Ok(job.map(|job| (number, job, digest)))
-        })?;
-        let Some((number, job, digest)) = next else {
-            return Ok(None);
+        let Some((number, received)) = self.store.read(|tx| first_received(tx))? else {
+            return self.leave();
         };
-        let decoded = decode(&job, &digest);
+        let content = decode(&received);
         let outcomes = self.store.write(|tx| {
             // Another process may have taken the digest in meanwhile, or removed it: its content then counts no more.
-            if DIGESTS.get(tx, &number)?.as_ref() != Some(&digest) {
+            if DIGESTS.get(tx, &number)?.as_ref() != Some(&received.file) {
                 return Ok(Vec::new());
             }
-            JOBS.remove(tx, &number)?;
+            let job = &received.job;
+            requests::remove(tx, number, job)?;
             DIGESTS.remove(tx, &number)?;
-            take(tx, number, &job, decoded, now)
+            match content {
+                Content::Digest(decoded) => take(tx, number, job, decoded, now),
+                Content::Scan(indices) => take_scan(tx, number, job, indices),
+                Content::Answer(answered) => take_answer(tx, job, answered, now),
+            }
         })?;
         Ok(Some(outcomes))
     }
+
+    /// Keeps the ranges of the waiting messages that no fetch covers any more; returns `None` if there are none.
+    fn leave(&self) -> Result<Option<Vec<Taken>>, S::Error> {
+        if self.store.read(|tx| waiting::left(tx))?.is_empty() {
+            return Ok(None);
+        }
+        let ranges = self.store.write(|tx| waiting::leave(tx))?.into_iter();
+        let taken = ranges.map(|kept| Taken {
+            range: kept.range(),
+            outcome: Outcome::Kept(kept),
+        });
+        Ok(Some(taken.collect()))
+    }
+}
+
+/// Returns the oldest digest, scan or answer that was received, with the number of its request.
+fn first_received<T: Look>(tx: &T) -> Result<Option<(u64, Received)>, T::Error> {
+    let Some((number, file)) = DIGESTS.first(tx)? else {
+        return Ok(None);
+    };
+    let Some(job) = JOBS.get(tx, &number)? else {
+        return Ok(None);
+    };
+    let (mut query, mut waiting) = (Vec::new(), Vec::new());
+    if job.kind == Kind::Fetch {
+        query = QUERIES.get(tx, &number)?.unwrap_or_default();
+        waiting = waiting::within(tx, &(job.start..job.end))?;
+    }
+    let received = Received {
+        job,
+        file,
+        query,
+        waiting,
+    };
+    Ok(Some((number, received)))
+}
+
+/// Takes in a scan without payloads: its messages wait for fetches.
+fn take_scan<T: Edit>(
+    tx: &mut T,
+    number: u64,
+    job: &Job,
+    indices: Vec<u64>,
+) -> Result<Vec<Taken>, T::Error> {
+    let fork = job.fork.unwrap_or(u64::MAX);
+    let Some(of) = before(&job.stride(), fork) else {
+        return Ok(Vec::new());
+    };
+    let found: BTreeSet<u64> = indices.into_iter().filter(|index| *index < fork).collect();
+    waiting::begin(tx, number, &found.iter().copied().collect())?;
+    canary::assess(tx, &[of], &found)?;
+    // The messages count as received when an answer contains them.
+    kept::note_read(tx, number, job, &of, &[])?;
+    let outcome = Outcome::Delivered {
+        messages: Vec::new(),
+        unopened: 0,
+    };
+    let range = of.start..of.end;
+    Ok(vec![Taken { range, outcome }])
+}
+
+/// Takes in the answer to a query. Messages that it does not contain go on waiting.
+fn take_answer<T: Edit>(
+    tx: &mut T,
+    job: &Job,
+    answered: Answered,
+    now: u64,
+) -> Result<Vec<Taken>, T::Error> {
+    let range = job.start..job.end;
+    let mut taken = Vec::new();
+    // Messages of a history that the server no longer shows do not count for the messages that are there now.
+    let fork = job.fork.unwrap_or(u64::MAX);
+    let mut arrived = answered.arrived;
+    let is_empty = arrived.is_empty();
+    arrived.retain(|index| *index < fork);
+    let single = |index: &u64| Stride::new(*index..index + 1, 1);
+    let covered: Vec<Stride> = arrived.iter().map(single).collect();
+    let outcome = deliver(tx, &covered, answered.found, now)?;
+    waiting::retain(tx, |index| !arrived.contains(&index))?;
+    kept::note_arrived(tx, &arrived)?;
+    if !is_empty || answered.damage.is_none() {
+        let range = range.clone();
+        taken.push(Taken { range, outcome });
+    }
+    if let Some(reason) = answered.damage {
+        let outcome = Outcome::Unanswered(reason);
+        taken.push(Taken { range, outcome });
+    }
+    Ok(taken)
 }
 
 /// Takes in the content of a digest, and keeps the ranges that did not decode.
@@ -174,9 +269,7 @@ fn deliver<T: Edit>(
     for id in files {
         messages.extend(put_together(tx, id, now)?);
     }
-    for of in covered {
-        canary::assess(tx, of, &canaries)?;
-    }
+    canary::assess(tx, covered, &canaries)?;
     Ok(Outcome::Delivered { messages, unopened })
 }
 

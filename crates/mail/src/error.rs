@@ -350,6 +350,7 @@ impl From<InboxError> for MailError {
             InboxError::NotKept(range) => Self::NotKept(range),
             InboxError::Params(source) => Self::Params(source),
             InboxError::Digest(source) => Self::Digest(source),
+            InboxError::Query(source) => Self::Decode(source),
         }
     }
 }

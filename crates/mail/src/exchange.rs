@@ -19,6 +19,7 @@ pub(crate) async fn run<X: Exchange<RemoteError>>(
     loop {
         let call = match step {
             Step::Call(call) => call,
+            Step::Ask(_) => return Err(one_round("Ask")),
             Step::Done(done) => return Ok(done),
         };
         let answer = match perform(client, call, &mut progress).await {
@@ -31,6 +32,11 @@ pub(crate) async fn run<X: Exchange<RemoteError>>(
         };
         step = exchange.answer(requests, answer).map_err(keys_gone)?;
     }
+}
+
+/// Returns the error for a step of two rounds, which no identity of mail has.
+fn one_round(call: &'static str) -> MailError {
+    RemoteError::answer(call, "an exchange of one round", "one of two").into()
 }
 
 /// Turns the error about an unknown key into `KeysGone`: the identity is no longer registered.
@@ -67,6 +73,7 @@ async fn perform(
             )?))
         }
         Call::Limits => Ok(Answer::Limits(limits(&client.limits().await?))),
+        Call::Seeds(_) => Err(one_round("Seeds")),
         Call::CreateOrder(order) => {
             let placed = client.create_order(&create_order(&order)).await?;
             Ok(Answer::Order(placed.batch_messages))

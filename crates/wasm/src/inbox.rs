@@ -404,11 +404,12 @@ impl Inbox {
 
 /// Returns the call of a step.
 ///
-/// Errors: `NoCall` for calls of orders and sessions, which these fetches do not make.
+/// Errors: `NoCall` for steps of orders, sessions and two rounds, which these fetches do not make.
 fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
     let call = match step {
         Step::Done(_) => return Ok(None),
         Step::Call(call) => call,
+        Step::Ask(asking) => return Err(WasmError::NoCall(format!("{asking:?}")).into()),
     };
     let plain = |kind: &str, id: Vec<u8>| NextCall {
         kind: kind.to_owned(),

@@ -1,8 +1,7 @@
 //! A person's actions on kept ranges.
 
 use super::{Keeping, Kept, forget, settle};
-use crate::job::Job;
-use crate::requests::{add, ask_again};
+use crate::requests::{self, add_again, ask_again};
 use crate::storage::Storage;
 use crate::table::{DIGESTS, JOBS, KEPT, Number};
 use crate::{Inbox, InboxError, schedule};
@@ -89,13 +88,13 @@ impl<S: Storage> Inbox<S> {
             }
             let ranges = KEPT.all(tx)?;
             let mut asked = 0;
-            for of in Stride::new(range, 1).pieces(most) {
+            let limit = Number::Most.known(tx)?.unwrap_or(u64::MAX);
+            for of in Stride::new(range, 1).pieces(most.min(limit)) {
                 let holds = |(_, known): &&(u64, Keeping)| {
                     known.kept.start <= of.start && of.end <= known.kept.end
                 };
                 let again = ranges.iter().find(holds).map(|(place, _)| *place);
-                let job = Job::new(of, bound);
-                add(tx, &Job { again, ..job })?;
+                add_again(tx, of, bound, again)?;
                 asked += 1;
             }
             for (place, keeping) in &ranges {
@@ -121,7 +120,7 @@ impl<S: Storage> Inbox<S> {
             }
             for (number, job) in JOBS.all(tx)? {
                 if !job.spare && within(job.start, job.end) {
-                    JOBS.remove(tx, &number)?;
+                    requests::remove(tx, number, &job)?;
                     DIGESTS.remove(tx, &number)?;
                     dropped.1 += 1;
                 }

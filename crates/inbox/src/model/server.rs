@@ -1,7 +1,12 @@
 //! The model's server: the effects of calls, and digests that anybody can read.
 
+use super::rounds;
+use crate::decode::Found;
+use crate::job::{Job, Kind};
 use crate::{Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, SessionRequest};
-use omr_client::letter::Place;
+use omr_client::fragment::Whole;
+use omr_client::letter::{Piece, Place};
+use omr_protocol::rounds::FetchQuery;
 use omr_protocol::{Sealing, Stride};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,7 +15,7 @@ use std::ops::Range;
 pub(super) const PARAMS: &str = "model";
 pub(super) const BOARD: [u8; 16] = [7; 16];
 /// The number of messages of a batch.
-const BATCH: u64 = 4;
+pub(super) const BATCH: u64 = 4;
 
 /// A digest: it lists the recipient's messages in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +25,8 @@ pub(super) struct Digest {
     pub(super) bound: u32,
     /// The places and ids of the recipient's letters.
     pub(super) hers: Vec<(u64, u64)>,
+    /// The hash of the query that it answers, if it is an answer.
+    pub(super) query: Option<[u8; 32]>,
     pub(super) damaged: bool,
 }
 
@@ -30,6 +37,27 @@ impl Digest {
 
     pub(super) fn parse(bytes: &[u8]) -> Self {
         serde_json::from_slice(bytes).unwrap()
+    }
+
+    /// Returns whether it has the range and the kind of a request.
+    pub(super) fn is_of(&self, job: &Job) -> bool {
+        let is_answer = self.query.is_some();
+        (self.start, self.end) == (job.start, job.end) && is_answer == (job.kind == Kind::Fetch)
+    }
+
+    /// Returns the letters, each of which states its id.
+    pub(super) fn found(&self) -> Vec<Found> {
+        let found = self.hers.iter().map(|(index, id)| Found {
+            index: *index,
+            hash: *blake3::hash(&id.to_le_bytes()).as_bytes(),
+            // Letters are recognised by their places, or as copies.
+            sealed: id % 2 == 0,
+            piece: Ok(Piece::Whole(Whole {
+                name: None,
+                bytes: id.to_le_bytes().to_vec(),
+            })),
+        });
+        found.collect()
     }
 }
 
@@ -56,7 +84,6 @@ struct Open {
     cuts: Vec<Digest>,
 }
 
-#[derive(Default)]
 pub(super) struct Server {
     pub(super) board: Vec<Post>,
     /// The ids of all letters to the recipient that were ever posted.
@@ -68,8 +95,12 @@ pub(super) struct Server {
     backup: Backup,
     /// The first message that is still there.
     pub(super) first: u64,
-    /// The calls, without the random ids in them.
+    /// The calls, with each random id replaced by its number.
     pub(super) log: Vec<String>,
+    /// The highest number of messages of a digest.
+    pub(super) digest_messages: u64,
+    /// Whether scans list some messages at random in place of the recipient's.
+    pub(super) scans_rubbish: bool,
     jobs: BTreeMap<Vec<u8>, JobRequest>,
     sessions: BTreeMap<[u8; 16], Open>,
 }
@@ -79,6 +110,24 @@ type Served = Result<Answer, Failed<String>>;
 fn fails(kind: Failure) -> Served {
     let error = format!("{kind:?}");
     Err(Failed { kind, error })
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            board: Vec::new(),
+            letters: Vec::new(),
+            posts: 0,
+            restores: 0,
+            backup: Backup::default(),
+            first: 0,
+            log: Vec::new(),
+            digest_messages: 24,
+            scans_rubbish: false,
+            jobs: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+        }
+    }
 }
 
 impl Server {
@@ -159,8 +208,24 @@ impl Server {
             end: of.end,
             bound,
             hers: hers.filter(|(index, _)| of.contains(*index)).collect(),
+            query: None,
             damaged: false,
         }
+    }
+
+    /// Returns the result of a job.
+    fn result(&self, job: &JobRequest) -> Digest {
+        let mut digest = self.digest(&Stride::new(job.start..job.end, job.step), job.bound);
+        if !job.query.is_empty() {
+            let wanted = rounds::wanted(&job.query);
+            digest.hers.retain(|(index, _)| wanted.contains(index));
+            digest.query = Some(FetchQuery::hash(&job.query));
+        } else if self.scans_rubbish {
+            let at_random = |index: &u64| blake3::hash(&index.to_le_bytes()).as_bytes()[0] < 99;
+            let listed = (job.start..job.end).filter(at_random);
+            digest.hers = listed.map(|index| (index, u64::MAX)).collect();
+        }
+        digest
     }
 
     /// Returns the digests that a call allows the server to delete.
@@ -182,11 +247,18 @@ impl Server {
                 Ok(Answer::Board(self.board(&lengths)))
             }
             Call::Limits => Ok(Answer::Limits(Limits {
-                digest_messages: 24,
+                digest_messages: self.digest_messages,
                 bound: 0,
                 step: 1 << 16,
                 orders: 1,
             })),
+            Call::Seeds(range) => {
+                if range.start < self.first || range.end > self.board.len() as u64 {
+                    return fails(Failure::OutOfRange);
+                }
+                let pages = rounds::small().pages(&place(), range).unwrap();
+                Ok(Answer::Seeds(vec![[self.restores; 32]; pages]))
+            }
             Call::CreateOrder(_) => Ok(Answer::Order(BATCH)),
             Call::CreateJob(job) => {
                 if job.start < self.first || job.end > self.board.len() as u64 {
@@ -205,11 +277,7 @@ impl Server {
             }
             Call::WatchJob(_) => Ok(Answer::Watched),
             Call::FetchDigest(id) => match self.jobs.get(&id) {
-                Some(job) => {
-                    let of = Stride::new(job.start..job.end, job.step);
-                    let digest = self.digest(&of, job.bound);
-                    Ok(Answer::Digest(digest.bytes()))
-                }
+                Some(job) => Ok(Answer::Digest(self.result(job).bytes())),
                 None => fails(Failure::NotFound),
             },
             Call::OpenSession(request) => {
@@ -257,7 +325,7 @@ impl Server {
     }
 }
 
-fn place() -> Place {
+pub(super) fn place() -> Place {
     Place {
         board_id: BOARD,
         params: PARAMS.to_owned(),

@@ -1,19 +1,18 @@
 //! The model's recipient: an inbox in memory, the kept records, and a program that may end at any moment.
 
 use super::disk::{self, Disk, Writes};
-use super::server::{BOARD, Digest, PARAMS, Server};
-use super::{Event, Fate};
-use crate::decode::{Decoded, Found};
-use crate::job::Job;
+use super::server::{BATCH, BOARD, Digest, PARAMS, Server};
+use super::{Event, Fate, Mode, rounds};
+use crate::decode::{Content, Decoded, Received};
+use crate::job::{Job, Kind};
 use crate::kept::Failure as Undecoded;
+use crate::rounds::{Rounds, TWO_ROUNDS};
 use crate::storage::Storage;
 use crate::table::JOBS;
 use crate::{
     Agreed, Answer, Call, Close, Cut, Exchange, Failed, Failure, Fetch, Inbox, InboxError, Memory,
-    Recipient, Step, Table,
+    Recipient, Step, Table, Waiting,
 };
-use omr_client::fragment::Whole;
-use omr_client::letter::Piece;
 use omr_protocol::{Request, Sealing};
 use std::collections::BTreeMap;
 
@@ -53,6 +52,12 @@ pub(super) struct World {
     /// An older copy of the kept records.
     older: Records,
     recipient: Recipient,
+    /// The shape of two rounds.
+    pub(super) shape: fn(&str) -> Result<Rounds, InboxError>,
+    /// The ids in calls, in the order of their first calls.
+    ids: Vec<Vec<u8>>,
+    /// The last digest that the server returned.
+    last: Vec<u8>,
 }
 
 fn opened(kept: &Records, writes: &Writes) -> Inbox<Disk> {
@@ -61,11 +66,21 @@ fn opened(kept: &Records, writes: &Writes) -> Inbox<Disk> {
     Inbox::open(Disk::new(Memory::restore(records), writes)).unwrap()
 }
 
-/// Returns a decoded digest in which each letter states its place.
-fn decoded(job: &Job, digest: &[u8]) -> Decoded {
+/// Returns what was received, decoded.
+fn decoded(received: &Received) -> Content {
+    let Received { job, file, .. } = received;
+    match job.kind {
+        Kind::Digest => Content::Digest(read(job, file)),
+        Kind::Scan => rounds::scan(job, file),
+        Kind::Fetch => Content::Answer(rounds::answer(received)),
+    }
+}
+
+/// Returns a decoded digest.
+fn read(job: &Job, digest: &[u8]) -> Decoded {
     let of = job.stride();
     let digest = Digest::parse(digest);
-    if digest.damaged {
+    if digest.damaged || !digest.is_of(job) {
         return Decoded::damaged(of, "damaged".to_owned());
     }
     let count = digest.hers.len();
@@ -81,18 +96,8 @@ fn decoded(job: &Job, digest: &[u8]) -> Decoded {
             ..Decoded::default()
         };
     }
-    let found = digest.hers.iter().map(|(index, id)| Found {
-        index: *index,
-        hash: *blake3::hash(&id.to_le_bytes()).as_bytes(),
-        // Letters are recognised by their places, or as copies.
-        sealed: id % 2 == 0,
-        piece: Ok(Piece::Whole(Whole {
-            name: None,
-            bytes: id.to_le_bytes().to_vec(),
-        })),
-    });
     Decoded {
-        found: found.collect(),
+        found: digest.found(),
         read: vec![(of, digest.hers.iter().map(|(index, _)| *index).collect())],
         failed: Vec::new(),
     }
@@ -105,18 +110,33 @@ fn request(_: &str, digest: &[u8]) -> Result<Request, InboxError> {
     Ok(Request::new(digest.start..digest.end, bound, Some(612)))
 }
 
-/// Returns a description of a call without its random ids.
-fn described(call: &Call) -> String {
+/// Returns a description of a call in which an id is replaced by its place among `ids`, and a query by its length and by
+/// the place of the first call with this query.
+fn described(call: &Call, ids: &mut Vec<Vec<u8>>) -> String {
+    let mut place = |id: &[u8]| {
+        let known = ids.iter().position(|known| known == id);
+        known.unwrap_or_else(|| {
+            ids.push(id.to_vec());
+            ids.len() - 1
+        })
+    };
     let mut call = call.clone();
+    let mut places = Vec::new();
     match &mut call {
-        Call::CreateOrder(order) => order.request_id = [0; 16],
-        Call::CreateJob(job) => job.request_id = [0; 16],
-        Call::WatchJob(id) | Call::FetchDigest(id) => id.fill(0),
-        Call::OpenSession(session) => session.request_id = [0; 16],
-        Call::CutSession { session_id: id, .. } | Call::CloseSession(id) => id.fill(0),
-        Call::Board(_) | Call::Limits => {}
+        Call::CreateOrder(order) => places.push(place(&std::mem::take(&mut order.request_id))),
+        Call::CreateJob(job) => {
+            places.push(place(&std::mem::take(&mut job.request_id)));
+            let query = std::mem::take(&mut job.query);
+            places.push(query.len());
+        }
+        Call::WatchJob(id) | Call::FetchDigest(id) => places.push(place(&std::mem::take(id))),
+        Call::OpenSession(session) => places.push(place(&std::mem::take(&mut session.request_id))),
+        Call::CutSession { session_id: id, .. } | Call::CloseSession(id) => {
+            places.push(place(&std::mem::take(id)));
+        }
+        Call::Board(_) | Call::Limits | Call::Seeds(_) => {}
     }
-    format!("{call:?}")
+    format!("{call:?} {places:?}")
 }
 
 /// Returns a digest that cannot be decoded.
@@ -130,7 +150,8 @@ fn damaged(digest: &[u8]) -> Vec<u8> {
 }
 
 impl World {
-    pub(super) fn new(batch: Option<u64>) -> Self {
+    pub(super) fn new(mode: Mode) -> Self {
+        let batch = (mode == Mode::Batches).then_some(BATCH);
         let (kept, writes) = (Records::new(), Writes::default());
         Self {
             server: Server::default(),
@@ -147,13 +168,16 @@ impl World {
                 },
                 keys: vec![[1; 32]],
                 instant: Some([1; 32]),
-                scheme: 0,
+                scheme: if mode == Mode::Rounds { TWO_ROUNDS } else { 0 },
                 bound: BOUND,
                 largest_bound: 1000,
                 spares: if batch.is_some() { 0 } else { 2 },
                 begins: 0,
                 batch,
             },
+            shape: |_| Ok(rounds::small().clone()),
+            ids: Vec::new(),
+            last: Vec::new(),
         }
     }
 
@@ -194,11 +218,18 @@ impl World {
                     self.keep();
                 }
             }
-            Event::Fetch(fates) => self.exchange(Fetch::new(self.recipient.clone()), fates),
+            Event::Fetch(fates) => self.fetch(fates),
+            // Two rounds have no sessions.
+            Event::Tick(fates) if self.recipient.has_two_rounds() => self.fetch(fates),
             Event::Tick(fates) => self.tick(fates),
             Event::Close(fates) => self.exchange(Close, fates),
             Event::TakeIn { crash } => self.take_in(*crash),
         }
+    }
+
+    pub(super) fn fetch(&mut self, fates: &[Fate]) {
+        let fetch = Fetch::shaped(self.recipient.clone(), self.shape);
+        self.exchange(fetch, fates);
     }
 
     fn tick(&mut self, fates: &[Fate]) {
@@ -236,7 +267,10 @@ impl World {
         let mut fates = fates.iter().copied();
         let mut step = exchange.begin(self.inbox.requests()).unwrap();
         let mut forked = false;
-        while let Step::Call(call) = step {
+        loop {
+            if matches!(step, Step::Done(_)) {
+                break;
+            }
             let fate = fates.next().unwrap_or(Fate::Well);
             if fate == Fate::CrashUnkept {
                 return self.crash();
@@ -246,7 +280,14 @@ impl World {
                 return self.crash();
             }
             forked |= matches!(fate, Fate::Forks(_));
-            let answer = self.call(call, fate);
+            let answer = match step {
+                Step::Call(call) => self.call(call, fate),
+                Step::Ask(asking) => {
+                    rounds::ask(&self.inbox, &asking, &(self.shape)("").unwrap());
+                    Ok(Answer::Asked)
+                }
+                Step::Done(_) => break,
+            };
             if fate == Fate::Decoded {
                 self.take_in(false);
             }
@@ -264,7 +305,8 @@ impl World {
     }
 
     fn call(&mut self, call: Call, fate: Fate) -> Result<Answer, Failed<String>> {
-        self.server.log.push(described(&call));
+        let line = described(&call, &mut self.ids);
+        self.server.log.push(line);
         let failed = |kind| {
             let error = String::new();
             Err(Failed { kind, error })
@@ -279,7 +321,12 @@ impl World {
             self.is_kept(&digest);
         }
         let answer = self.server.serve(call)?;
+        let last = match &answer {
+            Answer::Digest(digest) => std::mem::replace(&mut self.last, digest.clone()),
+            _ => Vec::new(),
+        };
         match (fate, answer) {
+            (Fate::Replayed, Answer::Digest(_)) if !last.is_empty() => Ok(Answer::Digest(last)),
             (Fate::Lost, _) => failed(Failure::Other),
             (Fate::Damaged, Answer::Digest(digest)) => Ok(Answer::Digest(damaged(&digest))),
             (Fate::Damaged, Answer::Cut { digest, log_hash }) => Ok(Answer::Cut {
@@ -318,18 +365,51 @@ impl World {
 
     /// Has all calls succeed, and requests again what overflowed or was damaged.
     pub(super) fn settles(&mut self) {
+        if self.recipient.has_two_rounds() {
+            return self.settles_rounds();
+        }
         if let Some(batch) = self.recipient.batch {
             while !(self.server.board.len() as u64).is_multiple_of(batch) {
                 self.server.post(false);
             }
         }
         for _ in 0..8 {
-            self.exchange(Fetch::new(self.recipient.clone()), &[]);
+            self.fetch(&[]);
             self.take_in(false);
             self.inbox.raise_bound(1000).unwrap();
             self.inbox.retry_damaged().unwrap();
             self.keep();
         }
+        self.is_settled();
+    }
+
+    /// Has all calls succeed until nothing waits, and then requests again what was kept.
+    fn settles_rounds(&mut self) {
+        for _ in 0..99 {
+            self.drains();
+            let asked = self.inbox.retry_damaged().unwrap();
+            self.keep();
+            if asked == 0 {
+                break;
+            }
+        }
+        self.is_settled();
+    }
+
+    /// Has all calls succeed until nothing waits.
+    fn drains(&mut self) {
+        for _ in 0..199 {
+            self.fetch(&[]);
+            self.take_in(false);
+            let is_over = self.inbox.pending().unwrap() == 0;
+            if is_over && self.inbox.waiting().unwrap() == Waiting::default() {
+                return;
+            }
+        }
+        panic!("{:?} after 199 syncs", self.inbox.waiting());
+    }
+
+    fn is_settled(&mut self) {
         let kept = self.inbox.kept().unwrap();
         assert!(
             kept.iter().all(|kept| kept.start < self.server.first),

@@ -28,6 +28,8 @@ const ADOPTED: TableDefinition<(&[u8], u64), u64> = TableDefinition::new("adopte
 const CANARIES: TableDefinition<&[u8], &[u8]> = TableDefinition::new("canaries");
 const HEADS: TableDefinition<u64, &[u8]> = TableDefinition::new("heads");
 const FORKS: TableDefinition<u64, &[u8]> = TableDefinition::new("forks");
+const WAITING: TableDefinition<u64, &[u8]> = TableDefinition::new("waiting");
+const QUERIES: TableDefinition<u64, &[u8]> = TableDefinition::new("queries");
 
 /// Runs `$run` with a table of a transaction, whatever its types are.
 macro_rules! within {
@@ -35,7 +37,7 @@ macro_rules! within {
         within!($tx, $table, $open => $run, State STATE, Records RECORDS, Jobs JOBS, Digests DIGESTS,
             Messages MESSAGES, Bodies BODIES, Seen SEEN, Copies COPIES, Pieces PIECES, Unopened UNOPENED,
             Kept KEPT, Found FOUND, Spares SPARES, Marks MARKS, Adopted ADOPTED, Canaries CANARIES,
-            Heads HEADS, Forks FORKS)
+            Heads HEADS, Forks FORKS, Waiting WAITING, Queries QUERIES)
     };
     ($tx:expr, $table:expr, $open:ident => $run:expr, $($name:ident $definition:ident),*) => {
         match $table {

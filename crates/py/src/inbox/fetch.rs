@@ -152,6 +152,7 @@ impl OpenInbox {
                     numbers.extend(messages);
                     unopened += closed;
                 }
+                Outcome::Unanswered(_) => {}
             }
         }
         if !kept.is_empty() {

@@ -521,7 +521,7 @@ pub(super) fn verdict(
 ) -> Result<(), CliError> {
     let kept = |taken: &'_ Taken| match &taken.outcome {
         Outcome::Kept(kept) => Some(kept.clone()),
-        Outcome::Delivered { .. } => None,
+        Outcome::Delivered { .. } | Outcome::Unanswered(_) => None,
     };
     let mut kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
     if kept.is_empty() {

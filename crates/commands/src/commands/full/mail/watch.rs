@@ -236,6 +236,10 @@ fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
             Ok(())
         }
         Outcome::Delivered { messages, .. } => print_messages(scene, messages),
+        Outcome::Unanswered(reason) => {
+            scene.ui.warn(reason);
+            Ok(())
+        }
     }
 }
 
