@@ -4,10 +4,10 @@
 //! The span follows from the board's lengths, from earlier ranges and from the number of fetches.
 
 use crate::job::{Job, Kind};
-use crate::requests::add;
+use crate::requests::{add, remove};
 use crate::rounds::Sizes;
 use crate::storage::{Edit, Look};
-use crate::table::Number;
+use crate::table::{JOBS, Number, QUERIES};
 use omr_protocol::Stride;
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub(crate) fn is_long(range: &Range<u64>, short: u64) -> bool {
 }
 
 /// Records the requests of this sync's fetches, on a board of `messages` messages of which `scans` are scanned for the
-/// first time.
+/// first time. They take the place of earlier ones that were interrupted before their queries were made.
 pub(crate) fn plan<T: Edit>(
     tx: &mut T,
     messages: u64,
@@ -48,6 +48,13 @@ pub(crate) fn plan<T: Edit>(
     Number::Room.set(tx, sizes.room)?;
     Number::Most.set(tx, sizes.most)?;
     let mut from = messages.saturating_sub(sizes.window);
+    for (number, job) in JOBS.all(tx)? {
+        let is_planned = job.kind == Kind::Fetch && job.again.is_none() && !job.fetched;
+        if is_planned && !QUERIES.has(tx, &number)? {
+            from = from.min(job.start);
+            remove(tx, number, &job)?;
+        }
+    }
     for scan in scans {
         let range = scan.start..scan.end;
         if is_long(&range, sizes.short) {

@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::rounds::{Rounds, Sizes};
 use crate::{Asking, Inbox};
 use omr_protocol::rounds::FetchQuery;
+use rand_core::Rng;
 use std::sync::OnceLock;
 
 /// Returns two rounds of few messages: the lengths of queries are those of a set for tests.
@@ -50,7 +51,9 @@ pub(super) fn ask(inbox: &Inbox<Disk>, asking: &Asking, rounds: &Rounds) {
     let query = |wanted: &[u64]| {
         let bytes = rounds.query_bytes(&place(), asking.range.clone())?;
         let most = wanted.len().min(rounds.sizes.room as usize);
-        let mut query = serde_json::to_vec(&wanted[..most]).unwrap();
+        // No two queries are equal, as with encryption.
+        let query = (omr_client::os_rng().next_u64(), &wanted[..most]);
+        let mut query = serde_json::to_vec(&query).unwrap();
         query.resize(bytes as usize, b' ');
         Ok(query)
     };
@@ -59,7 +62,8 @@ pub(super) fn ask(inbox: &Inbox<Disk>, asking: &Asking, rounds: &Rounds) {
 
 /// Returns the messages that a query asks for.
 pub(super) fn wanted(query: &[u8]) -> Vec<u64> {
-    serde_json::from_slice(query).unwrap()
+    let (_, wanted): (u64, Vec<u64>) = serde_json::from_slice(query).unwrap();
+    wanted
 }
 
 /// Returns the content of the answer to a query.

@@ -13,6 +13,7 @@ use crate::{
     Agreed, Answer, Call, Close, Cut, Exchange, Failed, Failure, Fetch, Inbox, InboxError, Memory,
     Recipient, Step, Table, Waiting,
 };
+use omr_protocol::rounds::FetchQuery;
 use omr_protocol::{Request, Sealing};
 use std::collections::BTreeMap;
 
@@ -110,8 +111,8 @@ fn request(_: &str, digest: &[u8]) -> Result<Request, InboxError> {
     Ok(Request::new(digest.start..digest.end, bound, Some(612)))
 }
 
-/// Returns a description of a call in which an id is replaced by its place among `ids`, and a query by its length and by
-/// the place of the first call with this query.
+/// Returns a description of a call in which an id is replaced by its place among `ids`, and a query by its length and the
+/// place of its hash.
 fn described(call: &Call, ids: &mut Vec<Vec<u8>>) -> String {
     let mut place = |id: &[u8]| {
         let known = ids.iter().position(|known| known == id);
@@ -128,6 +129,9 @@ fn described(call: &Call, ids: &mut Vec<Vec<u8>>) -> String {
             places.push(place(&std::mem::take(&mut job.request_id)));
             let query = std::mem::take(&mut job.query);
             places.push(query.len());
+            if !query.is_empty() {
+                places.push(place(&FetchQuery::hash(&query)));
+            }
         }
         Call::WatchJob(id) | Call::FetchDigest(id) => places.push(place(&std::mem::take(id))),
         Call::OpenSession(session) => places.push(place(&std::mem::take(&mut session.request_id))),
@@ -387,11 +391,12 @@ impl World {
     fn settles_rounds(&mut self) {
         for _ in 0..99 {
             self.drains();
-            let asked = self.inbox.retry_damaged().unwrap();
-            self.keep();
-            if asked == 0 {
+            let kept = self.inbox.kept().unwrap();
+            if kept.iter().all(|kept| kept.start < self.server.first) {
                 break;
             }
+            self.inbox.retry_damaged().unwrap();
+            self.keep();
         }
         self.is_settled();
     }
