@@ -1,4 +1,4 @@
-//! The model's scans, queries and answers, which anybody can read, and tests of two rounds alone.
+//! The model's scans, queries and answers, which anybody can read.
 
 use super::disk::Disk;
 use super::server::{Digest, place};
@@ -24,15 +24,29 @@ pub(super) fn small() -> &'static Rounds {
     })
 }
 
+/// Returns two rounds of as many messages as outside of tests.
+pub(super) fn large() -> &'static Rounds {
+    static LARGE: OnceLock<Rounds> = OnceLock::new();
+    LARGE.get_or_init(|| Rounds {
+        sizes: Sizes {
+            short: 512,
+            room: 56,
+            window: 1 << 16,
+            most: 1 << 20,
+        },
+        ..Rounds::of("insecure-tiny-v4").unwrap()
+    })
+}
+
 /// Returns the content of a scan, which is that of a digest if the scan is short.
-pub(super) fn scan(job: &Job, file: &[u8]) -> Content {
+pub(super) fn scan(job: &Job, file: &[u8], rounds: &Rounds) -> Content {
     let digest = Digest::parse(file);
     let of = job.stride();
     if digest.damaged || !digest.is_of(job) {
         return Content::Digest(Decoded::damaged(of, "damaged".to_owned()));
     }
     let indices: Vec<u64> = digest.hers.iter().map(|(index, _)| *index).collect();
-    if of.count() > small().sizes.short {
+    if of.count() > rounds.sizes.short {
         return Content::Scan(indices);
     }
     Content::Digest(Decoded {
@@ -44,7 +58,7 @@ pub(super) fn scan(job: &Job, file: &[u8]) -> Content {
 
 /// Makes the query of a fetch.
 pub(super) fn ask(inbox: &Inbox<Disk>, asking: &Asking, rounds: &Rounds) {
-    let indices = |job: &Job, file: &[u8]| match scan(job, file) {
+    let indices = |job: &Job, file: &[u8]| match scan(job, file, rounds) {
         Content::Scan(indices) => Some(indices),
         _ => None,
     };

@@ -11,7 +11,7 @@ use crate::storage::Storage;
 use crate::table::JOBS;
 use crate::{
     Agreed, Answer, Call, Close, Cut, Exchange, Failed, Failure, Fetch, Inbox, InboxError, Memory,
-    Recipient, Step, Table, Waiting,
+    Recipient, Step, Table, Taken, Waiting,
 };
 use omr_protocol::rounds::FetchQuery;
 use omr_protocol::{Request, Sealing};
@@ -43,7 +43,7 @@ type Records = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 pub(super) struct World {
     pub(super) server: Server,
-    inbox: Inbox<Disk>,
+    pub(super) inbox: Inbox<Disk>,
     /// The transactions of the inbox.
     pub(super) writes: Writes,
     /// The records that are left after a crash.
@@ -54,7 +54,7 @@ pub(super) struct World {
     older: Records,
     recipient: Recipient,
     /// The shape of two rounds.
-    pub(super) shape: fn(&str) -> Result<Rounds, InboxError>,
+    pub(super) rounds: &'static Rounds,
     /// The ids in calls, in the order of their first calls.
     ids: Vec<Vec<u8>>,
     /// The last digest that the server returned.
@@ -68,11 +68,11 @@ fn opened(kept: &Records, writes: &Writes) -> Inbox<Disk> {
 }
 
 /// Returns what was received, decoded.
-fn decoded(received: &Received) -> Content {
+fn decoded(received: &Received, rounds: &Rounds) -> Content {
     let Received { job, file, .. } = received;
     match job.kind {
         Kind::Digest => Content::Digest(read(job, file)),
-        Kind::Scan => rounds::scan(job, file),
+        Kind::Scan => rounds::scan(job, file, rounds),
         Kind::Fetch => Content::Answer(rounds::answer(received)),
     }
 }
@@ -179,7 +179,7 @@ impl World {
                 begins: 0,
                 batch,
             },
-            shape: |_| Ok(rounds::small().clone()),
+            rounds: rounds::small(),
             ids: Vec::new(),
             last: Vec::new(),
         }
@@ -232,7 +232,7 @@ impl World {
     }
 
     pub(super) fn fetch(&mut self, fates: &[Fate]) {
-        let fetch = Fetch::shaped(self.recipient.clone(), self.shape);
+        let fetch = Fetch::shaped(self.recipient.clone(), self.rounds.clone());
         self.exchange(fetch, fates);
     }
 
@@ -241,7 +241,7 @@ impl World {
         self.exchange(cut, fates);
     }
 
-    fn keep(&mut self) {
+    pub(super) fn keep(&mut self) {
         for change in self.inbox.store().take_changes() {
             let place = (change.table, change.key);
             match change.value {
@@ -287,7 +287,7 @@ impl World {
             let answer = match step {
                 Step::Call(call) => self.call(call, fate),
                 Step::Ask(asking) => {
-                    rounds::ask(&self.inbox, &asking, &(self.shape)("").unwrap());
+                    rounds::ask(&self.inbox, &asking, self.rounds);
                     Ok(Answer::Asked)
                 }
                 Step::Done(_) => break,
@@ -359,12 +359,18 @@ impl World {
     }
 
     fn take_in(&mut self, crash: bool) {
-        while self.inbox.take_next(decoded, 0).unwrap().is_some() {
+        while self.take_one().is_some() {
             if crash {
                 return self.crash();
             }
             self.keep();
         }
+    }
+
+    /// Takes in the oldest digest, scan or answer, or what is left to do after the last one.
+    pub(super) fn take_one(&mut self) -> Option<Vec<Taken>> {
+        let decode = |received: &Received| decoded(received, self.rounds);
+        self.inbox.take_next(decode, 0).unwrap()
     }
 
     /// Has all calls succeed, and requests again what overflowed or was damaged.
@@ -402,7 +408,7 @@ impl World {
     }
 
     /// Has all calls succeed until nothing waits.
-    fn drains(&mut self) {
+    pub(super) fn drains(&mut self) {
         for _ in 0..199 {
             self.fetch(&[]);
             self.take_in(false);
