@@ -79,3 +79,123 @@ pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Form;
+    use crate::storage::Storage;
+    use crate::{Inbox, InboxError, Memory};
+
+    const SIZES: Sizes = Sizes {
+        short: 4,
+        room: 3,
+        window: 40,
+        most: 24,
+    };
+    const FORM: Form = Form {
+        bound: 0,
+        most: SIZES.most,
+        levels: 0,
+        batches: None,
+        rounds: Some(SIZES),
+    };
+
+    type Tested = Inbox<Memory<InboxError>>;
+
+    fn inbox() -> Tested {
+        Inbox::open(Memory::new()).unwrap()
+    }
+
+    /// Plans a sync of a board. Returns the ranges of all scans, and of all fetches.
+    fn plan(inbox: &Tested, board: Range<u64>) -> [Vec<Range<u64>>; 2] {
+        let board = crate::model::board(board);
+        inbox.requests().plan(&board, &FORM).unwrap();
+        let jobs = inbox.store().read(|tx| JOBS.all(tx)).unwrap();
+        [Kind::Scan, Kind::Fetch].map(|kind| {
+            let of_kind = jobs.iter().filter(|(_, job)| job.kind == kind);
+            of_kind.map(|(_, job)| job.start..job.end).collect()
+        })
+    }
+
+    /// Removes all requests, as if they had been answered.
+    fn answer(inbox: &Tested) {
+        let clear = inbox.store().write(|tx| JOBS.clear(tx, 0..=u64::MAX));
+        clear.unwrap();
+    }
+
+    #[test]
+    fn fetches_cover_the_span_within_the_window() {
+        let inbox = inbox();
+        let [scans, fetches] = plan(&inbox, 0..100);
+        // The last scan is short: it contains all payloads.
+        assert_eq!(scans, [0..24, 24..48, 48..72, 72..96, 96..100]);
+        // New messages before the window are fetched once.
+        assert_eq!(fetches, [0..24, 24..48, 48..72, 72..96]);
+        let syncs = [
+            // The board does not change, grows by a short range, by a long one, and forgets messages.
+            (0..100, vec![60..84, 84..96]),
+            (0..103, vec![63..87, 87..96]),
+            (0..110, vec![70..94, 94..110]),
+            (90..112, vec![90..110]),
+            // A restore brings messages back, but the span does not begin earlier again.
+            (0..112, vec![90..110]),
+            // The window passes the span.
+            (0..149, vec![109..133, 133..149]),
+            (0..153, vec![113..137, 137..149]),
+            (0..157, vec![117..141, 141..149]),
+            (0..161, vec![121..145, 145..149]),
+            (0..165, vec![125..149]),
+            (0..169, vec![129..149]),
+            (0..173, vec![133..149]),
+            (0..177, vec![137..149]),
+            (0..181, vec![141..149]),
+            (0..185, vec![145..149]),
+            (0..189, vec![]),
+            (0..189, vec![]),
+            // A new span begins.
+            (0..194, vec![189..194]),
+            (0..194, vec![189..194]),
+        ];
+        for (board, expected) in syncs {
+            answer(&inbox);
+            let [_, fetches] = plan(&inbox, board.clone());
+            assert_eq!(fetches, expected, "{board:?}");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_fetch_is_planned_again_unless_its_query_was_made() {
+        let inbox = inbox();
+        plan(&inbox, 0..60);
+        // The window begins at 30, the interrupted fetches at 0.
+        let [scans, fetches] = plan(&inbox, 0..70);
+        assert_eq!(scans, [0..24, 24..48, 48..60, 60..70]);
+        assert_eq!(fetches, [0..24, 24..48, 48..70]);
+        let queries = inbox.store().write(|tx| {
+            for (number, _) in JOBS.all(tx)? {
+                QUERIES.put(tx, &number, &vec![1])?;
+            }
+            Ok(())
+        });
+        queries.unwrap();
+        let [_, fetches] = plan(&inbox, 0..70);
+        assert_eq!(fetches, [0..24, 24..48, 48..70, 30..54, 54..70]);
+    }
+
+    #[test]
+    fn a_fork_cuts_the_span_and_fetches() {
+        let inbox = inbox();
+        plan(&inbox, 0..20);
+        let kept = inbox.store().write(|tx| {
+            go_back(tx, 9)?;
+            span(tx)
+        });
+        assert_eq!(kept.unwrap(), 0..9);
+        let kept = inbox.store().write(|tx| {
+            go_back(tx, 11)?;
+            span(tx)
+        });
+        assert_eq!(kept.unwrap(), 0..9);
+    }
+}
