@@ -8,7 +8,7 @@ use crate::view::Record;
 impl<S: Storage> Inbox<S> {
     /// Copies the letters in the inbox of a retired address, `from`, that were not copied yet; every call copies a
     /// letter at most once. Returns their numbers in this inbox. The originals stay, so that this inbox can be built
-    /// again.
+    /// again. Open requests and messages that wait stay with the retired address too: only its own fetches bring them.
     ///
     /// Errors: those of the storage; `Record`.
     pub fn adopt(&self, name: &str, address: [u8; 16], from: &Self) -> Result<Vec<u64>, S::Error> {

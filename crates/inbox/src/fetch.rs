@@ -6,7 +6,7 @@ use crate::job::Batches;
 use crate::jobs::{Fetches, Jobs};
 use crate::rounds::Rounds;
 use crate::storage::Storage;
-use crate::{InboxError, Recipient, Requests};
+use crate::{Recipient, Requests};
 use std::fmt::Display;
 
 /// Compares the board with its earlier states (see [`crate::Fork`]), requests digests of all messages from the cursor
@@ -18,8 +18,8 @@ use std::fmt::Display;
 /// A request that the server refuses for good, or gave up, does not hold up the others.
 pub struct Fetch<E> {
     recipient: Recipient,
-    /// Returns the shape of two rounds for a parameter set.
-    rounds: fn(&str) -> Result<Rounds, InboxError>,
+    /// The shape of two rounds, if it is not that of the parameter set.
+    shape: Option<Rounds>,
     stage: Stage<E>,
 }
 
@@ -35,18 +35,20 @@ impl<E: Display> Fetch<E> {
     /// Returns a fetch of a recipient.
     #[must_use]
     pub fn new(recipient: Recipient) -> Self {
-        Self::shaped(recipient, Rounds::of)
-    }
-
-    /// Returns a fetch whose two rounds have the shape that `rounds` returns.
-    pub(crate) fn shaped(
-        recipient: Recipient,
-        rounds: fn(&str) -> Result<Rounds, InboxError>,
-    ) -> Self {
         Self {
             recipient,
-            rounds,
+            shape: None,
             stage: Stage::Board,
+        }
+    }
+
+    /// Returns a fetch whose two rounds have another shape than that of the parameter set.
+    #[cfg(test)]
+    pub(crate) fn shaped(recipient: Recipient, shape: Rounds) -> Self {
+        let shape = Some(shape);
+        Self {
+            shape,
+            ..Self::new(recipient)
         }
     }
 
@@ -96,7 +98,10 @@ impl<E: Display> Fetch<E> {
         S: Storage,
         S::Error: From<E>,
     {
-        let rounds = (self.rounds)(&self.recipient.agreed.params)?;
+        let rounds = match self.shape.take() {
+            Some(shape) => shape,
+            None => Rounds::of(&self.recipient.agreed.params)?,
+        };
         let (form, spares) = Recipient::form_of_rounds(&limits, &rounds.sizes);
         let collected = Collected {
             refused: Vec::new(),

@@ -7,6 +7,7 @@
 //! arrives once, nothing is acknowledged before it is kept, and the calls do not depend on what is found.
 
 mod disk;
+mod fetches;
 mod rounds;
 mod server;
 mod world;
@@ -186,6 +187,12 @@ proptest! {
         let logs = whose.map(|hers| played(&events, mode, hers).server.log);
         prop_assert_eq!(&logs[0], &logs[1]);
         prop_assert_eq!(&logs[0], &logs[2]);
+        let mut world = World::new(mode);
+        world.server.scans_rubbish = mode == Mode::Rounds;
+        for event in &events {
+            world.happens(event, |_| false);
+        }
+        prop_assert_eq!(&logs[0], &world.server.log);
     }
 }
 

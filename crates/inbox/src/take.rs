@@ -349,7 +349,9 @@ fn put_together<T: Edit>(tx: &mut T, id: u64, now: u64) -> Result<Option<u64>, T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{InboxError, Memory};
+    use crate::job::Form;
+    use crate::rounds::Sizes;
+    use crate::{CANARY_BYTES, CanaryState, InboxError, Memory};
     use omr_client::fragment::split;
     use omr_client::os_rng;
 
@@ -375,5 +377,107 @@ mod tests {
         assert_eq!(letters.len(), 1);
         assert_eq!(letters[0].index, places[0]);
         assert_eq!(letters[0].further, places[1..]);
+    }
+
+    /// An inbox in which a scan of messages 0 to 19 was received.
+    fn scanned() -> Inbox<Memory<InboxError>> {
+        let inbox = Inbox::open(Memory::new()).unwrap();
+        let sizes = Sizes {
+            short: 4,
+            room: 3,
+            window: 40,
+            most: 40,
+        };
+        let form = Form {
+            bound: 0,
+            most: sizes.most,
+            levels: 0,
+            batches: None,
+            rounds: Some(sizes),
+        };
+        let requests = inbox.requests();
+        let board = crate::model::board(0..20);
+        requests.plan(&board, &form).unwrap();
+        receive(&inbox, Kind::Scan);
+        inbox
+    }
+
+    fn receive(inbox: &Inbox<Memory<InboxError>>, kind: Kind) {
+        let requests = inbox.requests();
+        let open = requests.open().unwrap();
+        let of_kind = open.iter().find(|(_, job)| job.kind == kind);
+        let (number, _) = of_kind.expect("a request of this kind is open");
+        requests.keep(*number, &vec![1]).unwrap();
+    }
+
+    fn canary(content: [u8; CANARY_BYTES], index: u64) -> Found {
+        Found {
+            index,
+            hash: [index as u8; 32],
+            sealed: true,
+            piece: Ok(Piece::Whole(Whole {
+                name: None,
+                bytes: content.to_vec(),
+            })),
+        }
+    }
+
+    #[test]
+    fn a_canary_that_waits_is_not_missing() {
+        let inbox = scanned();
+        let contents = [1, 2, 3].map(|number| [number; CANARY_BYTES]);
+        for (content, index) in contents.iter().zip([5, 6, 7]) {
+            inbox.note_canary(*content, None, 0).unwrap();
+            inbox.canary_posted(content, index).unwrap();
+        }
+        let states = |expected: [usize; 3]| {
+            let audit = inbox.audit().unwrap();
+            let states = [
+                CanaryState::Posted,
+                CanaryState::Missing,
+                CanaryState::Returned,
+            ];
+            assert_eq!(states.map(|state| audit.count(state)), expected);
+        };
+        // The scan leaves canary 5 out.
+        let taken = inbox.take_next(|_| Content::Scan(vec![6, 7, 9]), 0);
+        assert_eq!(taken.unwrap().unwrap()[0].range, 0..20);
+        states([2, 1, 0]);
+        assert_eq!(inbox.waiting().unwrap().messages, 3);
+        // The answer has another payload at the place of canary 7.
+        receive(&inbox, Kind::Fetch);
+        let answered = |received: &Received| {
+            assert_eq!(received.waiting, [6, 7, 9]);
+            Content::Answer(Answered {
+                found: vec![canary(contents[1], 6), canary([9; CANARY_BYTES], 7)],
+                arrived: vec![6, 7],
+                damage: None,
+            })
+        };
+        let taken = inbox.take_next(answered, 0).unwrap().unwrap();
+        assert!(
+            matches!(&taken[..], [Taken { outcome: Outcome::Delivered { messages, .. }, .. }] if messages.len() == 1)
+        );
+        states([0, 2, 1]);
+        assert_eq!(inbox.waiting().unwrap().messages, 1);
+    }
+
+    #[test]
+    fn messages_that_wait_at_a_retired_address_come_there() {
+        let (inbox, retired) = (Inbox::open(Memory::new()).unwrap(), scanned());
+        let adopt = || inbox.adopt("old", [7; 16], &retired).unwrap().len();
+        retired.take_next(|_| Content::Scan(vec![6]), 0).unwrap();
+        assert_eq!((adopt(), retired.waiting().unwrap().messages), (0, 1));
+        receive(&retired, Kind::Fetch);
+        let answered = |_: &Received| {
+            Content::Answer(Answered {
+                found: vec![canary([9; CANARY_BYTES], 6)],
+                arrived: vec![6],
+                damage: None,
+            })
+        };
+        retired.take_next(answered, 0).unwrap();
+        assert_eq!((adopt(), adopt()), (1, 0));
+        assert_eq!(inbox.waiting().unwrap(), Default::default());
     }
 }

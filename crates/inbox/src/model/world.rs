@@ -11,8 +11,9 @@ use crate::storage::Storage;
 use crate::table::JOBS;
 use crate::{
     Agreed, Answer, Call, Close, Cut, Exchange, Failed, Failure, Fetch, Inbox, InboxError, Memory,
-    Recipient, Step, Table, Waiting,
+    Recipient, Step, Table, Taken, Waiting,
 };
+use omr_protocol::rounds::FetchQuery;
 use omr_protocol::{Request, Sealing};
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ type Records = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
 pub(super) struct World {
     pub(super) server: Server,
-    inbox: Inbox<Disk>,
+    pub(super) inbox: Inbox<Disk>,
     /// The transactions of the inbox.
     pub(super) writes: Writes,
     /// The records that are left after a crash.
@@ -53,7 +54,7 @@ pub(super) struct World {
     older: Records,
     recipient: Recipient,
     /// The shape of two rounds.
-    pub(super) shape: fn(&str) -> Result<Rounds, InboxError>,
+    pub(super) rounds: &'static Rounds,
     /// The ids in calls, in the order of their first calls.
     ids: Vec<Vec<u8>>,
     /// The last digest that the server returned.
@@ -67,11 +68,11 @@ fn opened(kept: &Records, writes: &Writes) -> Inbox<Disk> {
 }
 
 /// Returns what was received, decoded.
-fn decoded(received: &Received) -> Content {
+fn decoded(received: &Received, rounds: &Rounds) -> Content {
     let Received { job, file, .. } = received;
     match job.kind {
         Kind::Digest => Content::Digest(read(job, file)),
-        Kind::Scan => rounds::scan(job, file),
+        Kind::Scan => rounds::scan(job, file, rounds),
         Kind::Fetch => Content::Answer(rounds::answer(received)),
     }
 }
@@ -110,8 +111,8 @@ fn request(_: &str, digest: &[u8]) -> Result<Request, InboxError> {
     Ok(Request::new(digest.start..digest.end, bound, Some(612)))
 }
 
-/// Returns a description of a call in which an id is replaced by its place among `ids`, and a query by its length and by
-/// the place of the first call with this query.
+/// Returns a description of a call in which an id is replaced by its place among `ids`, and a query by its length and the
+/// place of its hash.
 fn described(call: &Call, ids: &mut Vec<Vec<u8>>) -> String {
     let mut place = |id: &[u8]| {
         let known = ids.iter().position(|known| known == id);
@@ -128,6 +129,9 @@ fn described(call: &Call, ids: &mut Vec<Vec<u8>>) -> String {
             places.push(place(&std::mem::take(&mut job.request_id)));
             let query = std::mem::take(&mut job.query);
             places.push(query.len());
+            if !query.is_empty() {
+                places.push(place(&FetchQuery::hash(&query)));
+            }
         }
         Call::WatchJob(id) | Call::FetchDigest(id) => places.push(place(&std::mem::take(id))),
         Call::OpenSession(session) => places.push(place(&std::mem::take(&mut session.request_id))),
@@ -175,7 +179,7 @@ impl World {
                 begins: 0,
                 batch,
             },
-            shape: |_| Ok(rounds::small().clone()),
+            rounds: rounds::small(),
             ids: Vec::new(),
             last: Vec::new(),
         }
@@ -228,7 +232,7 @@ impl World {
     }
 
     pub(super) fn fetch(&mut self, fates: &[Fate]) {
-        let fetch = Fetch::shaped(self.recipient.clone(), self.shape);
+        let fetch = Fetch::shaped(self.recipient.clone(), self.rounds.clone());
         self.exchange(fetch, fates);
     }
 
@@ -237,7 +241,7 @@ impl World {
         self.exchange(cut, fates);
     }
 
-    fn keep(&mut self) {
+    pub(super) fn keep(&mut self) {
         for change in self.inbox.store().take_changes() {
             let place = (change.table, change.key);
             match change.value {
@@ -283,7 +287,7 @@ impl World {
             let answer = match step {
                 Step::Call(call) => self.call(call, fate),
                 Step::Ask(asking) => {
-                    rounds::ask(&self.inbox, &asking, &(self.shape)("").unwrap());
+                    rounds::ask(&self.inbox, &asking, self.rounds);
                     Ok(Answer::Asked)
                 }
                 Step::Done(_) => break,
@@ -355,12 +359,18 @@ impl World {
     }
 
     fn take_in(&mut self, crash: bool) {
-        while self.inbox.take_next(decoded, 0).unwrap().is_some() {
+        while self.take_one().is_some() {
             if crash {
                 return self.crash();
             }
             self.keep();
         }
+    }
+
+    /// Takes in the oldest digest, scan or answer, or what is left to do after the last one.
+    pub(super) fn take_one(&mut self) -> Option<Vec<Taken>> {
+        let decode = |received: &Received| decoded(received, self.rounds);
+        self.inbox.take_next(decode, 0).unwrap()
     }
 
     /// Has all calls succeed, and requests again what overflowed or was damaged.
@@ -387,17 +397,18 @@ impl World {
     fn settles_rounds(&mut self) {
         for _ in 0..99 {
             self.drains();
-            let asked = self.inbox.retry_damaged().unwrap();
-            self.keep();
-            if asked == 0 {
+            let kept = self.inbox.kept().unwrap();
+            if kept.iter().all(|kept| kept.start < self.server.first) {
                 break;
             }
+            self.inbox.retry_damaged().unwrap();
+            self.keep();
         }
         self.is_settled();
     }
 
     /// Has all calls succeed until nothing waits.
-    fn drains(&mut self) {
+    pub(super) fn drains(&mut self) {
         for _ in 0..199 {
             self.fetch(&[]);
             self.take_in(false);
