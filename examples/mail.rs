@@ -46,8 +46,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     send(&client, &to, &[letter], &Rules::default()).await?;
     // A fetch collects digests; what they contain is decoded afterwards, without a connection.
     let inbox = Inbox::open(&home)?;
-    collect(&client, &alice, inbox.requests(), |_| {}).await?;
-    inbox.take_in(&Reader::new(&alice)?)?;
+    let reader = Reader::new(&alice)?;
+    collect(&client, &alice, &inbox, &reader, |_| {}).await?;
+    inbox.take_in(&reader)?;
     let letters = inbox.list(false)?;
     let [letter] = &letters[..] else {
         return Err(format!("expected one letter, found {letters:?}").into());

@@ -1,9 +1,9 @@
 //! The network half of a fetch.
 
-use crate::inbox::Requests;
-use crate::{Identity, MailError, exchange};
-use omr_inbox::{Collected, Fetch};
-use omr_remote::Client;
+use crate::{Identity, Inbox, MailError, Reader, exchange};
+use omr_inbox::{Asking, Collected, Fetch};
+use omr_protocol::Scheme;
+use omr_remote::{Client, RemoteError};
 
 /// The progress of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,16 +15,42 @@ pub enum Stage {
 }
 
 /// Runs a whole [`Fetch`]: collects digests of all messages from the cursor to the board's length, and of other open
-/// requests, without decoding them. Nothing that the server sees depends on the content of a digest.
+/// requests, without decoding them. In two rounds it collects scans, has the reader make a query, and collects the
+/// answer. Nothing that the server sees depends on the content of a digest, a scan or an answer.
 ///
 /// Errors: `NotRegistered`, `OtherBoard`, `OtherParams`, `Remote`. Collected digests stay; the next fetch continues
 /// with the open requests.
 pub async fn collect(
     client: &Client,
     identity: &Identity,
-    requests: Requests<'_>,
+    inbox: &Inbox,
+    reader: &Reader,
     progress: impl FnMut(Stage),
 ) -> Result<Collected, MailError> {
+    let ask = |asking: &Asking| inbox.ask(reader, asking);
     let fetch = Fetch::new(identity.recipient()?);
-    exchange::run(client, fetch, requests, progress).await
+    exchange::run(client, fetch, inbox.requests(), ask, progress).await
+}
+
+/// Collects digests as [`collect`] does, for an identity whose secret is not open; returns `None` for one that makes
+/// queries.
+///
+/// Errors: those of [`collect`].
+pub(crate) async fn collect_locked(
+    client: &Client,
+    identity: &Identity,
+    inbox: &Inbox,
+    progress: impl FnMut(Stage),
+) -> Result<Option<Collected>, MailError> {
+    if identity.scheme() == Scheme::TwoRounds {
+        return Ok(None);
+    }
+    let fetch = Fetch::new(identity.recipient()?);
+    let collected = exchange::run(client, fetch, inbox.requests(), no_query, progress).await?;
+    Ok(Some(collected))
+}
+
+/// Refuses to make a query.
+pub(crate) fn no_query(_: &Asking) -> Result<(), MailError> {
+    Err(RemoteError::answer("Ask", "an exchange without queries", "one with them").into())
 }

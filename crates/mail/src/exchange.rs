@@ -3,23 +3,29 @@
 use crate::inbox::Requests;
 use crate::send::{board_history, board_mark, board_place};
 use crate::{MailError, Stage};
-use omr_inbox::{Answer, Board, Call, Exchange, Failed, Failure, Limits, Log, Step};
+use omr_inbox::{Answer, Asking, Board, Call, Exchange, Failed, Failure, Limits, Log, Step};
 use omr_inbox::{JobRequest, OrderRequest, SessionRequest};
 use omr_remote::v1::{self, JobState};
 use omr_remote::{Client, RemoteError};
 
-/// Runs an exchange to its end. An interrupted exchange continues when it is started again.
+/// Runs an exchange to its end. An interrupted exchange continues when it is started again. `ask` makes queries with
+/// [`omr_inbox::Inbox::ask`].
 pub(crate) async fn run<X: Exchange<RemoteError>>(
     client: &Client,
     mut exchange: X,
     requests: Requests<'_>,
+    ask: impl Fn(&Asking) -> Result<(), MailError>,
     mut progress: impl FnMut(Stage),
 ) -> Result<X::Done, MailError> {
     let mut step = exchange.begin(requests)?;
     loop {
         let call = match step {
             Step::Call(call) => call,
-            Step::Ask(_) => return Err(one_round("Ask")),
+            Step::Ask(asking) => {
+                ask(&asking)?;
+                step = exchange.answer(requests, Ok(Answer::Asked))?;
+                continue;
+            }
             Step::Done(done) => return Ok(done),
         };
         let answer = match perform(client, call, &mut progress).await {
@@ -32,11 +38,6 @@ pub(crate) async fn run<X: Exchange<RemoteError>>(
         };
         step = exchange.answer(requests, answer).map_err(keys_gone)?;
     }
-}
-
-/// Returns the error for a step of two rounds, which no identity of mail has.
-fn one_round(call: &'static str) -> MailError {
-    RemoteError::answer(call, "an exchange of one round", "one of two").into()
 }
 
 /// Turns the error about an unknown key into `KeysGone`: the identity is no longer registered.
@@ -73,7 +74,7 @@ async fn perform(
             )?))
         }
         Call::Limits => Ok(Answer::Limits(limits(&client.limits().await?))),
-        Call::Seeds(_) => Err(one_round("Seeds")),
+        Call::Seeds(range) => Ok(Answer::Seeds(client.seeds(range).await?)),
         Call::CreateOrder(order) => {
             let placed = client.create_order(&create_order(&order)).await?;
             Ok(Answer::Order(placed.batch_messages))
@@ -141,7 +142,7 @@ fn create_job(job: &JobRequest) -> v1::CreateJobRequest {
         indices_only: false,
         scheme: job.scheme.into(),
         step: job.step,
-        query: Vec::new().into(),
+        query: job.query.clone().into(),
     }
 }
 

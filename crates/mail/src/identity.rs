@@ -15,12 +15,16 @@ pub(crate) const PROFILE: &str = "identity";
 /// The highest number of parts of a letter, as a multiple of the bound. Spare requests carry seven times the bound.
 const SPARED: u32 = 5;
 
+/// The highest number of parts of a letter to an identity in two rounds: 80 MB in messages of 612 bytes.
+const ROUNDS_PARTS: u32 = 1 << 17;
+
 /// The properties of a new identity.
 #[derive(Clone, Debug)]
 pub struct NewIdentity {
     /// The name of the parameter set, which is that of the server's board.
     pub params: String,
-    /// The scheme whose detection keys are made; `None` for all keys that the set has.
+    /// The scheme whose detection keys are made. `None` stands for two rounds where the set serves them and whole batches
+    /// are not wanted, and otherwise for all engines that make digests.
     pub scheme: Option<Scheme>,
     /// The kind of clues that the address accepts, which is that of the server's board.
     pub clues: ClueKind,
@@ -112,6 +116,7 @@ impl Identity {
         if let Some(found) = new.scheme.filter(|scheme| scheme.is_for_indices()) {
             return Err(MailError::Scheme(found));
         }
+        let new = &new.clone().with_scheme(&set);
         check_bound(&set, new.scheme, new.bound)?;
         check_batches(&set, new)?;
         home.create()?;
@@ -123,7 +128,7 @@ impl Identity {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
             bound: new.bound,
-            spares: if new.batches {
+            spares: if new.batches || new.scheme == Some(Scheme::TwoRounds) {
                 0
             } else {
                 new.spares.min(MAX_LEVELS)
@@ -324,6 +329,17 @@ impl Identity {
     }
 }
 
+impl NewIdentity {
+    /// Returns these properties with the scheme of two rounds where it is the default.
+    pub(crate) fn with_scheme(mut self, set: &ParamSet) -> Self {
+        let serves = set.spec().serves(Scheme::TwoRounds);
+        if self.scheme.is_none() && serves && !self.batches {
+            self.scheme = Some(Scheme::TwoRounds);
+        }
+        self
+    }
+}
+
 impl Profile {
     /// Returns the engines for which there are detection keys.
     #[must_use]
@@ -333,10 +349,11 @@ impl Profile {
     }
 
     /// Returns the highest number of messages of one letter to this identity: as many as one digest carries, or as the
-    /// first level of spare requests brings, with room for other letters.
+    /// first level of spare requests brings, with room for other letters. In two rounds nothing overflows.
     #[must_use]
     pub fn letter_parts(&self) -> u32 {
         match self.spares {
+            _ if self.scheme == Scheme::TwoRounds.tag() => ROUNDS_PARTS,
             0 => self.bound,
             _ => self.bound.saturating_mul(SPARED),
         }

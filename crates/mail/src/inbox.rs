@@ -6,7 +6,8 @@ mod turn;
 
 use crate::{Home, Identity, MailError, unix_now};
 use database::{Store, put_aside};
-use omr_inbox::Taken;
+use omr_client::os_rng;
+use omr_inbox::{Asking, Taken};
 use std::ops::Deref;
 use std::path::PathBuf;
 use turn::Turn;
@@ -91,6 +92,11 @@ impl Inbox {
             Some(_) => self.core.take_in(&reader.core, unix_now()),
             None => Err(MailError::Busy),
         }
+    }
+
+    /// Makes the query of a fetch with the secret, and keeps it.
+    pub(crate) fn ask(&self, reader: &Reader, asking: &Asking) -> Result<(), MailError> {
+        self.core.ask(&reader.core, asking, &mut os_rng())
     }
 
     /// Copies the letters in a retired identity's inbox that were not copied yet; every call copies a letter at most

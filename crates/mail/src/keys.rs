@@ -256,7 +256,7 @@ mod tests {
         NewIdentity {
             // A set whose recipients share masks.
             params: "insecure-tiny-v4".into(),
-            scheme: None,
+            scheme: Some(Scheme::Sophomr),
             clues: ClueKind::Bound,
             bound: 10,
             sealing: Sealing::HpkeX25519,

@@ -1,9 +1,8 @@
 //! Oblivious mail: identities, addresses, an inbox, canaries.
 //!
 //! This is the library for a wallet or a messenger. An [`Identity`] is kept in a [`Home`], a folder that only its owner
-//! can read; its [`Inbox`] keeps the letters. A fetch has two halves that do not know each other: [`collect`] calls the
-//! server through [`Requests`], which cannot name a message, and [`Inbox::take_in`] decodes the collected digests,
-//! without a connection. So nothing that a server sees depends on the content of a digest. The rules are those of
+//! can read; its [`Inbox`] keeps the letters. A fetch has two halves: [`collect`] calls the server through [`Requests`],
+//! which cannot name a message, and [`Inbox::take_in`] decodes the collected digests, without a connection. So nothing that a server sees depends on the content of a digest. The rules are those of
 //! [`omr_inbox`]; this crate adds the network, the database and the files.
 //!
 //! ```
@@ -48,8 +47,9 @@
 //!
 //! // All messages since the last fetch, whatever was found before.
 //! let inbox = Inbox::open(&home)?;
-//! collect(&client, &ann, inbox.requests(), |_| {}).await?;
-//! inbox.take_in(&Reader::new(&ann)?)?;
+//! let reader = Reader::new(&ann)?;
+//! collect(&client, &ann, &inbox, &reader, |_| {}).await?;
+//! inbox.take_in(&reader)?;
 //! for letter in inbox.list(false)? {
 //!     println!("{}: {} bytes", letter.number, letter.bytes);
 //! }

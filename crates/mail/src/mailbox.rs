@@ -1,5 +1,6 @@
 //! An identity with its inbox, and the retired ones that are still read.
 
+use crate::collect::collect_locked;
 use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect};
 use omr_remote::Client;
 use std::path::PathBuf;
@@ -120,7 +121,7 @@ impl Retired {
     }
 
     /// Runs the network half of its fetch. Makes no call, not even a connection, where its keys are no longer
-    /// registered.
+    /// registered. Returns `None` there, and for an identity in two rounds whose secret is not open.
     ///
     /// Errors: those of `connect` and of [`collect`].
     pub async fn collect<E: From<MailError>>(
@@ -132,8 +133,11 @@ impl Retired {
             return Ok(None);
         }
         let client = connect(&self.identity.home)?;
-        let collected = collect(&client, &self.identity, self.inbox.requests(), progress).await?;
-        Ok(Some(collected))
+        let (identity, inbox) = (&self.identity, &self.inbox);
+        Ok(match &self.reader {
+            Some(reader) => Some(collect(&client, identity, inbox, reader, progress).await?),
+            None => collect_locked(&client, identity, inbox, progress).await?,
+        })
     }
 
     /// Decodes the received digests and adds their letters to an inbox. Returns the letters' numbers there.

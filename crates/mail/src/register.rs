@@ -34,8 +34,14 @@ impl NewIdentity {
         check_sealing(sealing, place.sealing)?;
         self.sealing = place.sealing;
         self.board_id = Some(place.board_id);
+        let limits = client.limits().await?;
+        if limits.fetch_messages > 0 {
+            self = self.with_scheme(&set);
+        } else if self.scheme.is_none() {
+            self.scheme = Some(set.spec().scheme(true)?);
+        }
         check_bound(&set, self.scheme, self.bound)?;
-        check_limits(&client.limits().await?, self.bound, false)?;
+        check_limits(&limits, self.bound, false)?;
         Ok((self, board_mark(&board)?))
     }
 }

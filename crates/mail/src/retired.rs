@@ -252,11 +252,8 @@ impl Identity {
     pub fn successor(&self) -> Result<NewIdentity, MailError> {
         let profile = &self.profile;
         let chosen = Scheme::from_tag(profile.scheme);
-        // One key of several was a choice too; all keys are the default of a set.
-        let scheme = chosen.or(match profile.engines()[..] {
-            [engine] => Scheme::of_engines(&[engine], true),
-            _ => None,
-        });
+        // Keys are a choice too.
+        let scheme = chosen.or(Scheme::of_engines(&profile.engines(), true));
         Ok(NewIdentity {
             params: profile.params.clone(),
             scheme,

@@ -1,5 +1,6 @@
 //! Streaming sessions: the server processes messages as they come, and makes a digest at every tick.
 
+use crate::collect::no_query;
 use crate::inbox::Requests;
 use crate::{Identity, MailError, exchange};
 use omr_inbox::{Close, Collected, Cut};
@@ -16,12 +17,12 @@ pub async fn cut(
     requests: Requests<'_>,
 ) -> Result<Collected, MailError> {
     let cut = Cut::new(identity.recipient()?);
-    exchange::run(client, cut, requests, |_| {}).await
+    exchange::run(client, cut, requests, no_query, |_| {}).await
 }
 
 /// Ends the open session, if there is one.
 ///
 /// Errors: `Remote`, `Database`.
 pub async fn close_session(client: &Client, requests: Requests<'_>) -> Result<(), MailError> {
-    exchange::run(client, Close, requests, |_| {}).await
+    exchange::run(client, Close, requests, no_query, |_| {}).await
 }

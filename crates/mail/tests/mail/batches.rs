@@ -1,7 +1,7 @@
 //! Identities that fetch whole batches, which the server computes as soon as they are full.
 
 use crate::common::{PARAMS, Scene, fake::Fault, wanted};
-use omr_mail::{Home, Identity, MailError, NewIdentity, collect};
+use omr_mail::{Home, Identity, MailError, NewIdentity};
 use omr_protocol::{ParamSet, Scheme};
 use omr_remote::order_batch_id;
 use tonic::Code;
@@ -57,7 +57,7 @@ async fn batches_come_also_from_a_server_that_takes_no_orders() {
     let inbox = scene.inbox();
     scene.write(&[b"first"]).await;
     scene.write_to_others(batch() - 1).await;
-    let fetch = || collect(&scene.client, &scene.identity, inbox.requests(), |_| {});
+    let fetch = || scene.collect(&scene.client, &inbox);
     scene
         .fake
         .fail("CreateOrder", Fault::Refuse(Code::FailedPrecondition));
@@ -68,7 +68,7 @@ async fn batches_come_also_from_a_server_that_takes_no_orders() {
     assert!(why.contains("have 7 messages"), "{why}");
     scene.fake.with(|state| state.limits.orders = 0);
     let client = scene.fake.client();
-    let collected = collect(&client, &scene.identity, inbox.requests(), |_| {});
+    let collected = scene.collect(&client, &inbox);
     let why = collected.await.unwrap().ordered.unwrap_err();
     assert_eq!(why, "it takes no orders");
     scene.fetch(&inbox).await.unwrap();

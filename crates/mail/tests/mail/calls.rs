@@ -2,7 +2,7 @@
 
 use crate::common::fake::Fault;
 use crate::common::{PARAMS, Scene, wanted};
-use omr_mail::{MailError, NewIdentity, Reader, close_session, collect, cut};
+use omr_mail::{MailError, NewIdentity, Reader, close_session, cut};
 use omr_protocol::{ParamSet, Scheme};
 use std::fmt::Write;
 use tonic::Code;
@@ -25,7 +25,7 @@ async fn fetch(log: &mut String, scene: &Scene) {
     let inbox = scene.inbox();
     let reader = Reader::new(&scene.identity).unwrap();
     let whole = async || {
-        let collected = collect(&scene.client, &scene.identity, inbox.requests(), |_| {}).await;
+        let collected = scene.collect(&scene.client, &inbox).await;
         inbox.take_in(&reader)?;
         collected.map(drop)
     };

@@ -8,8 +8,8 @@ use omr_detector::engine::on_cpu;
 use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::{Messages, Quiet};
 use omr_mail::{
-    Address, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader, Rules,
-    Server, Taken, collect, register,
+    Address, Collected, Home, Identity, Inbox, Letter, MAX_LEVELS, MailError, NewIdentity, Reader,
+    Rules, Server, Taken, collect, register,
 };
 use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Scheme, Sealing, Stride};
 use omr_remote::Client;
@@ -154,9 +154,19 @@ impl Scene {
         scene
     }
 
+    /// Runs the network half of a fetch.
+    pub(crate) async fn collect(
+        &self,
+        client: &Client,
+        inbox: &Inbox,
+    ) -> Result<Collected, MailError> {
+        let reader = Reader::new(&self.identity)?;
+        collect(client, &self.identity, inbox, &reader, |_| {}).await
+    }
+
     /// Runs a whole fetch.
     pub(crate) async fn fetch(&self, inbox: &Inbox) -> Result<Vec<Taken>, MailError> {
-        collect(&self.client, &self.identity, inbox.requests(), |_| {}).await?;
+        self.collect(&self.client, inbox).await?;
         inbox.take_in(&Reader::new(&self.identity)?)
     }
 

@@ -1,7 +1,7 @@
 //! Boards whose old messages expire: missed ranges are reported, the rest arrives, and requests reveal nothing.
 
 use crate::common::Scene;
-use omr_mail::{Collected, MailError, collect, cut};
+use omr_mail::{Collected, MailError, cut};
 
 /// First messages of ranges, and the indices after the last.
 type Ends = Vec<(u64, u64)>;
@@ -18,7 +18,7 @@ impl Scene {
 
     async fn missed(&self) -> Result<Ends, MailError> {
         let inbox = self.inbox();
-        let collected = collect(&self.client, &self.identity, inbox.requests(), |_| {}).await?;
+        let collected = self.collect(&self.client, &inbox).await?;
         inbox.take_in(&omr_mail::Reader::new(&self.identity)?)?;
         Ok(missed_of(&collected))
     }
@@ -92,7 +92,7 @@ async fn messages_that_expire_during_a_fetch_are_missed_in_the_next() {
     // Messages expire between the description of the board and the request.
     scene.fake.with(|state| state.expires_at_limits = Some(2));
     let client = fake.client();
-    let collected = collect(&client, &scene.identity, inbox.requests(), |_| {}).await;
+    let collected = scene.collect(&client, &inbox).await;
     let collected = collected.unwrap();
     assert_eq!(
         (&collected.missed[..], &collected.refused[..]),

@@ -2,7 +2,7 @@
 
 use crate::common::Scene;
 use crate::common::fake::Fault;
-use omr_mail::{Inbox, Incomplete, MailError, Outcome, Reader, collect, cut};
+use omr_mail::{Inbox, Incomplete, MailError, Outcome, Reader, cut};
 use omr_remote::RemoteError;
 use tonic::Code;
 
@@ -150,9 +150,7 @@ async fn a_fetch_killed_between_any_two_steps_delivers_once() {
             assert_eq!(killed.is_err(), at < steps.len(), "{at} {effect}");
             // The process is killed after collecting, before anything was decoded.
             let inbox = scene.inbox();
-            collect(&scene.client, &scene.identity, inbox.requests(), |_| {})
-                .await
-                .unwrap();
+            scene.collect(&scene.client, &inbox).await.unwrap();
             drop(inbox);
             let reader = Reader::new(&scene.identity).unwrap();
             scene.inbox().take_in(&reader).unwrap();

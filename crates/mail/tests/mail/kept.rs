@@ -7,8 +7,8 @@ use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, copy, wanted};
 use omr_client::letter::{Place, Writer};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_mail::{
-    CanaryState, Home, Identity, Inbox, Incomplete, Letter, NewIdentity, Reader, Rules, collect,
-    cut, post_canary, register, send,
+    CanaryState, Home, Identity, Inbox, Incomplete, Letter, NewIdentity, Reader, Rules, cut,
+    post_canary, register, send,
 };
 use omr_protocol::frame::Kind;
 use omr_protocol::{ClueKind, ParamSet, Sealing};
@@ -278,9 +278,7 @@ async fn write_files() {
         .await
         .unwrap();
     scene.write(&[b"fetched, not decoded"]).await;
-    collect(&scene.client, &scene.identity, requests, |_| {})
-        .await
-        .unwrap();
+    scene.collect(&scene.client, &inbox).await.unwrap();
 
     let text = shown(&inbox);
     drop(inbox);

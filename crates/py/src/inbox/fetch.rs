@@ -97,13 +97,18 @@ impl OpenInbox {
     ///
     /// Errors: `Mail`. A retired identity that fails holds up no other.
     pub(super) async fn fetch(&self, session: bool, watch: &Watch) -> Result<Vec<String>, Fault> {
-        let (identity, requests) = (&self.mailbox.identity, self.mailbox.inbox.requests());
+        let Mailbox {
+            identity,
+            inbox,
+            reader,
+            ..
+        } = &self.mailbox;
         let client = self.client()?;
         let progress = |stage| show(watch, stage);
         let fetched = if session {
-            cut(&client, identity, requests).await
+            cut(&client, identity, inbox.requests()).await
         } else {
-            collect(&client, identity, requests, progress).await
+            collect(&client, identity, inbox, reader, progress).await
         };
         let mut warnings = Vec::new();
         for retired in &self.mailbox.retired {

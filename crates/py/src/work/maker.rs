@@ -8,7 +8,7 @@ use crate::running::{Watch, hearing, run};
 use crate::sets::set;
 use omr_cuda::Cards;
 use omr_protocol::ParamSet;
-use omr_runner::{Failure, Keys, Worker};
+use omr_runner::{Failure, Keys, Pages, Worker};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyRange};
@@ -24,6 +24,8 @@ pub(crate) struct Maker {
     cards: Cards,
     /// The number of keys and of pieces of boards that stay in memory.
     keep: (usize, usize),
+    /// The payloads that stay prepared for fetches.
+    prepared: Pages,
     hot: Mutex<Hot>,
 }
 
@@ -41,12 +43,13 @@ type Outcome<'py> = (Vec<(Option<Bound<'py, PyBytes>>, Option<String>)>, f64);
 #[pymethods]
 impl Maker {
     #[new]
-    #[pyo3(signature = (params, *, threads=None, keys=8, pieces=2))]
+    #[pyo3(signature = (params, *, threads=None, keys=8, pieces=2, prepared_bytes=1 << 30))]
     fn new(
         params: &str,
         threads: Option<usize>,
         keys: usize,
         pieces: usize,
+        prepared_bytes: u64,
     ) -> Result<Self, Fault> {
         let pool = match crate::running::threads(threads)? {
             Some(pool) => pool,
@@ -57,6 +60,7 @@ impl Maker {
             pool,
             cards: Cards::none(),
             keep: (keys, pieces),
+            prepared: Pages::new(prepared_bytes, true),
             hot: Mutex::default(),
         })
     }
@@ -238,6 +242,7 @@ impl Maker {
             set: &self.set,
             cards: &self.cards,
             keys: self.keep.0,
+            pages: &self.prepared,
         }
     }
 }

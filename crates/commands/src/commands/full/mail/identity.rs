@@ -95,18 +95,18 @@ pub(crate) struct IdNew {
     /// Make an address for plain clues (not recommended: an attacker can overflow everybody's digest)
     #[arg(long, help_heading = KEYS)]
     pub(crate) plain_clues: bool,
-    /// Messages for you that a digest may carry, the same at every request
+    /// Messages for you that a digest may carry, the same at every request; two rounds have no such limit
     #[arg(long, help_heading = LETTERS, value_name = "K", default_value_t = 50, value_parser = bound())]
     pub(crate) bound: u32,
     /// Number of times that later fetches request every message again, 0 to 2, so that letters longer than the bound
-    /// arrive too. The server's work grows by about as much for each
+    /// arrive too. The server's work grows by about as much for each; two rounds need none
     #[arg(long, help_heading = LETTERS, value_name = "N", default_value_t = MAX_LEVELS, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVELS)))]
     pub(crate) spares: u8,
     /// Fetch only whole batches, 65,536 messages at full size: the server computes each as soon as it is full, which
     /// costs it least; letters wait until their batch is full. Without spare requests
     #[arg(long, help_heading = LETTERS, conflicts_with = "spares")]
     pub(crate) batches: bool,
-    /// Make detection keys for sophomr, instantomr or hybrid [default: all that the set has]
+    /// Fetch by this scheme: two-rounds, sophomr, instantomr or hybrid [default: two-rounds, where the server has it]
     #[arg(long, help_heading = KEYS, value_name = "SCHEME")]
     pub(crate) scheme: Option<Scheme>,
     /// Parameter set [default: that of the server's board]

@@ -329,7 +329,7 @@ async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliErro
     let client = own_client(&identity.home, token, ui)?;
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
-    let collected = collect(&client, identity, inbox.requests(), progress).await?;
+    let collected = collect(&client, identity, inbox, &mail.reader, progress).await?;
     std::mem::drop(bar);
     print_report(ui, identity, &collected);
     keep_published(identity, &client, ui).await;

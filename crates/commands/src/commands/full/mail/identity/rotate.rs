@@ -12,7 +12,8 @@ use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use omr_console::Ui;
 use omr_mail::{
-    Home, Identity, Inbox, MailError, Server, Unfinished, board_mark, board_place, collect, revoke,
+    Home, Identity, Inbox, MailError, Reader, Server, Unfinished, board_mark, board_place, collect,
+    revoke,
 };
 
 #[derive(clap::Args)]
@@ -177,7 +178,8 @@ async fn fetch_last(
     let client = connect(server.endpoint(), ui)?;
     let theirs = Inbox::open(&old.home)?;
     let bar = ui.bar();
-    let fetched = collect(&client, &old, theirs.requests(), |stage| show(&bar, stage)).await;
+    let reader = Reader::new(&old)?;
+    let fetched = collect(&client, &old, &theirs, &reader, |stage| show(&bar, stage)).await;
     drop(bar);
     match fetched {
         Ok(collected) => inbox::print_report(ui, &old, &collected),
