@@ -166,16 +166,3 @@ fn served_together(detectors: &[&RoundsDetector]) -> Vec<Vec<usize>> {
     }
     groups
 }
-
-/// Answers several recipients' queries of one range, whose pages were prepared, in their order.
-///
-/// Errors: those of [`RoundsDetector::answer`], for each recipient alone.
-pub fn answer_together(
-    detectors: &[&RoundsDetector],
-    pages: &[&PreparedPage],
-    queries: &[&[u8]],
-) -> Vec<Result<FetchAnswer, DetectorError>> {
-    let both = detectors.iter().zip(queries);
-    both.map(|(detector, query)| detector.answer(pages, query))
-        .collect()
-}
