@@ -261,7 +261,7 @@ fn a_scan_that_cannot_be_read_is_kept_until_its_messages_came() {
 #[test]
 fn messages_behind_the_window_are_kept_and_come_when_they_are_requested_again() {
     let mut world = world();
-    // Eight messages in two records, of which the first fetch brings three.
+    // The first fetch brings three of eight messages.
     post(&mut world.server, 16, 2);
     sync(&mut world, &[]);
     assert_eq!((waiting(&world).0, kept(&world)), (5, vec![]));
@@ -335,4 +335,23 @@ fn an_old_answer_does_not_stand_for_a_message_of_another_history() {
     world.drains();
     all_came_once(&world).unwrap();
     assert!(world.letters().contains(&0));
+}
+
+#[test]
+fn a_range_requested_again_is_fetched_whether_parts_of_it_were_kept_or_not() {
+    let logs = [1, 2].map(|every| {
+        let mut world = world();
+        post(&mut world.server, 16, every);
+        sync(&mut world, &[]);
+        for _ in 0..36 {
+            world.server.post(false);
+        }
+        sync(&mut world, &[]);
+        world.happens(&Event::Again(12), |hers| hers);
+        sync(&mut world, &[]);
+        (kept(&world).len(), world.server.log)
+    });
+    let [(kept, log), (more, other)] = logs;
+    assert!(kept > 0 && more > 0);
+    assert_eq!(log, other);
 }

@@ -3,6 +3,7 @@
 use super::rounds;
 use crate::decode::Found;
 use crate::job::{Job, Kind};
+use crate::rounds::TWO_ROUNDS;
 use crate::{Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, SessionRequest};
 use omr_client::fragment::Whole;
 use omr_client::letter::{Piece, Place};
@@ -277,6 +278,10 @@ impl Server {
             }
             Call::WatchJob(_) => Ok(Answer::Watched),
             Call::FetchDigest(id) => match self.jobs.get(&id) {
+                // Only spare requests make up for a digest without messages that were dropped and restored meanwhile.
+                Some(job) if job.scheme == TWO_ROUNDS && job.end > self.board.len() as u64 => {
+                    fails(Failure::JobFailed)
+                }
                 Some(job) => Ok(Answer::Digest(self.result(job).bytes())),
                 None => fails(Failure::NotFound),
             },
