@@ -17,7 +17,7 @@ use omr_protocol::DetectionKeyError;
 use omr_protocol::rounds::{
     FetchAnswer, FetchQuery, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
 };
-use omr_rounds::fetch::{Prepared, answer};
+use omr_rounds::fetch::{KeyedQuery, Prepared, answer};
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,16 +72,7 @@ impl RoundsDetector {
         pages: &[&PreparedPage],
         query: &[u8],
     ) -> Result<FetchAnswer, DetectorError> {
-        let asked = self.check(pages, query)?;
-        let params = &*self.params;
-        let prepared: Vec<&Prepared> = pages.iter().map(|own| &own.plaintexts).collect();
-        let ciphertexts = answer(&params.fetch, &self.key.fetch, &asked.query, &prepared)
-            .expect("the query has the rows of its range");
-        Ok(FetchAnswer {
-            header: asked.header,
-            query: FetchQuery::hash(query),
-            ciphertexts,
-        })
+        answer_together(&[self], pages, &[query]).remove(0)
     }
 
     /// Reads a query for this key and these pages.
@@ -111,6 +102,51 @@ impl RoundsDetector {
     }
 }
 
+/// Answers queries of several recipients, each for its detector: reads the prepared pages once for all of them. Each result
+/// is that of [`RoundsDetector::answer`] for its query alone; a query of other pages is refused by itself.
+///
+/// Shape: `pages` are all pages of the queries' ranges, in order.
+/// Panics: unless there are as many queries as detectors, of one parameter set.
+pub fn answer_together(
+    detectors: &[&RoundsDetector],
+    pages: &[&PreparedPage],
+    queries: &[&[u8]],
+) -> Vec<Result<FetchAnswer, DetectorError>> {
+    assert_eq!(detectors.len(), queries.len(), "a query for each detector");
+    let [first, ..] = detectors else {
+        return Vec::new();
+    };
+    let params = &*first.params;
+    let (mut checked, mut asked) = (Vec::with_capacity(queries.len()), Vec::new());
+    for (detector, query) in detectors.iter().zip(queries) {
+        let name = detector.params.name();
+        assert_eq!(name, params.name(), "detectors of one parameter set");
+        checked.push(detector.check(pages, query));
+    }
+    for (detector, query) in detectors.iter().zip(&checked) {
+        if let Ok(query) = query {
+            asked.push(KeyedQuery {
+                key: &detector.key.fetch,
+                query: &query.query,
+            });
+        }
+    }
+    let prepared: Vec<&Prepared> = pages.iter().map(|own| &own.plaintexts).collect();
+    let answers = answer(&params.fetch, &asked, &prepared);
+    let mut answers = answers
+        .expect("queries have the rows of their pages")
+        .into_iter();
+    let mut results = Vec::with_capacity(queries.len());
+    for (query, file) in checked.into_iter().zip(queries) {
+        results.push(query.map(|query| FetchAnswer {
+            header: query.header,
+            query: FetchQuery::hash(file),
+            ciphertexts: answers.next().expect("an answer for each query"),
+        }));
+    }
+    results
+}
+
 fn not_prepared(plan: &RoundsPlan) -> DetectorError {
     let Range { start, end } = plan.range();
     DetectorError::NotPrepared { start, end }
@@ -129,17 +165,4 @@ fn served_together(detectors: &[&RoundsDetector]) -> Vec<Vec<usize>> {
         }
     }
     groups
-}
-
-/// Answers several recipients' queries of one range, whose pages were prepared, in their order.
-///
-/// Errors: those of [`RoundsDetector::answer`], for each recipient alone.
-pub fn answer_together(
-    detectors: &[&RoundsDetector],
-    pages: &[&PreparedPage],
-    queries: &[&[u8]],
-) -> Vec<Result<FetchAnswer, DetectorError>> {
-    let both = detectors.iter().zip(queries);
-    both.map(|(detector, query)| detector.answer(pages, query))
-        .collect()
 }

@@ -9,38 +9,33 @@ pub const WORD_LINE: usize = 16;
 /// One line of a row.
 pub(crate) type Line = [u32; WORD_LINE];
 
-/// The factors of [`Kernels::dot_words`]: lists of `terms` rows each, residues in `[0, q)`, as
-/// [`place_words`] lays them out.
+/// The factors of [`Kernels::dot_words`]: lists of rows, residues in `[0, q)`. Every list has a row for each term.
 ///
 /// A list of `a` meets every list of `b`. The words of `a` are read from first to last, once, and a line of
 /// all lists of `b` is kept for all lists of `a`, so that `a` may be as large as the memory.
 /// Alignment: any, but words that start on a cache line are read faster.
 #[derive(Clone, Copy, Debug)]
 pub struct WordRows<'a> {
-    /// All lists of `a`, interleaved by lines.
-    pub a: &'a [u32],
-    /// The lists of `b`, each by itself.
+    /// For each term the rows of all lists of `a`, as [`place_words`] lays out lists of one row.
+    pub a: &'a [&'a [u32]],
+    /// The lists of `b`, each by itself, as [`place_words`] lays out one list of all terms.
     pub b: &'a [&'a [u32]],
-    /// Rows of every list.
-    pub terms: usize,
 }
 
 impl<'a> WordRows<'a> {
-    /// The lines of list `list` of `lists` in `a`, one of each row.
-    #[inline]
-    pub(crate) fn a(&self, line: usize, lists: usize, list: usize) -> &'a [Line] {
-        let from = (line * lists + list) * self.terms;
-        &self.a.as_chunks().0[from..from + self.terms]
+    /// The lines of each term of `a`: line `l` of list `k` of `L` is at `l L + k`.
+    pub(crate) fn a_lines(&self) -> Vec<&'a [Line]> {
+        self.a.iter().map(|words| words.as_chunks().0).collect()
     }
 
     /// The lines of list `list` of `b`, one of each row.
     #[inline]
     pub(crate) fn b(&self, line: usize, list: usize) -> &'a [Line] {
-        let from = line * self.terms;
-        &self.b[list].as_chunks().0[from..from + self.terms]
+        let from = line * self.a.len();
+        &self.b[list].as_chunks().0[from..from + self.a.len()]
     }
 
-    /// [`WordRows::b`] of `P` lists from `first` on. All have `terms` lines, as [`WordRows::a`] has.
+    /// [`WordRows::b`] of `P` lists from `first` on. All have a line for each term, as `a` has.
     #[inline]
     pub(crate) fn b_lists<const P: usize>(&self, line: usize, first: usize) -> [&'a [Line]; P] {
         let mut lists: [&[Line]; P] = [&[]; P];
@@ -56,24 +51,24 @@ impl<'a> WordRows<'a> {
     }
 
     fn check(&self, out: &[&mut [u64]]) {
-        assert!(
-            self.terms <= MAX_DOT_TERMS,
-            "more than {MAX_DOT_TERMS} products"
-        );
+        let terms = self.a.len();
+        assert!(terms <= MAX_DOT_TERMS, "more than {MAX_DOT_TERMS} products");
         let lines = Self::lines(out);
         let n = out.first().map_or(0, |row| row.len());
         assert!(out.iter().all(|row| row.len() == n), "row lengths differ");
-        let list = product([lines, self.terms, WORD_LINE]);
         assert!(
-            self.b.iter().all(|words| Some(words.len()) == list),
+            self.b
+                .iter()
+                .all(|words| words.len() == lines * terms * WORD_LINE),
             "a list of b is not as long as the outputs"
         );
         let lists = out.len().checked_div(self.b.len()).unwrap_or(0);
         assert_eq!(lists * self.b.len(), out.len(), "number of outputs");
-        assert_eq!(
-            product([lines, lists, self.terms, WORD_LINE]),
-            Some(self.a.len()),
-            "words of a"
+        assert!(
+            self.a
+                .iter()
+                .all(|words| words.len() == lines * lists * WORD_LINE),
+            "words of a term of a"
         );
     }
 }
@@ -130,7 +125,7 @@ pub(crate) fn put(row: &mut [u64], line: usize, sums: &[u64; WORD_LINE]) {
 
 /// Sums of products of 32-bit words.
 impl Kernels {
-    /// `out[k L + l] = sum_i a[k][i] b[l][i]`, pointwise, for every list `k` of `a` and each of the L lists `l`
+    /// `out[k L + l] = sum_i a_k[i] b_l[i]`, pointwise, for every list `k` of `a` and each of the L lists `l`
     /// of `b`; empty sums are zero.
     ///
     /// Range: `q < 2^32`. Shape: outputs of any length, all equal. To share the work among threads, cut `a`, the

@@ -39,15 +39,15 @@ fn definition(m: &Modulus, a: &[Vec<u64>], b: &[Vec<u64>], n: usize) -> Vec<u64>
 /// Compares all back ends with the definition, for outputs that start on a cache line and beside one: rows of `n`
 /// residues in lists of `terms`.
 fn compare(m: &Modulus, a: &Lists, b: &Lists, terms: usize, n: usize) {
-    let all = words(a, terms, n);
+    let of_term = |i: usize| -> Lists { a.iter().map(|list| vec![list[i].clone()]).collect() };
+    let all: Vec<_> = (0..terms).map(|i| words(&of_term(i), 1, n)).collect();
     let parts: Vec<_> = b
         .iter()
         .map(|list| words(&vec![list.clone()], terms, n))
         .collect();
     let rows = WordRows {
-        a: &all,
+        a: &all.iter().map(Vec::as_slice).collect::<Vec<_>>(),
         b: &parts.iter().map(Vec::as_slice).collect::<Vec<_>>(),
-        terms,
     };
     let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
     let expected: Vec<_> = pairs.map(|(a, b)| definition(m, a, b, n)).collect();
@@ -119,14 +119,15 @@ fn nothing_to_add() {
     let rows = WordRows {
         a: &[],
         b: &[&[], &[]],
-        terms: 0,
     };
     for k in Kernels::available() {
         let (mut first, mut second) = ([1; 19], [1; 19]);
         k.dot_words(&m, &mut [&mut first, &mut second], &rows);
         assert_eq!([first, second], [[0; 19]; 2], "{}", k.name());
         k.dot_words(&m, &mut [], &rows);
-        k.dot_words(&m, &mut [&mut [], &mut []], &WordRows { terms: 5, ..rows });
+        let empty: &[u32] = &[];
+        let terms = &[empty; 5];
+        k.dot_words(&m, &mut [&mut [], &mut []], &WordRows { a: terms, ..rows });
         k.dot_words(&m, &mut [], &WordRows { b: &[], ..rows });
     }
 }
@@ -166,11 +167,10 @@ fn shapes_that_do_not_fit() {
     let m = prime_below(32, 2).expect("a prime");
     let (n, terms) = (20, 3);
     let part = vec![0; 2 * terms * WORD_LINE];
-    let a = vec![0; 2 * part.len()];
+    let (term, list) = (&part[..4 * WORD_LINE], &part[..]);
     let fits = WordRows {
-        a: &a,
-        b: &[&part, &part],
-        terms,
+        a: &[term; 3],
+        b: &[list; 2],
     };
     for k in Kernels::available() {
         let mut out = vec![[1; 20]; 4];
@@ -186,36 +186,33 @@ fn shapes_that_do_not_fit() {
     for lengths in [[n, n, n, 19], [16, n, n, n], [16; 4], [33; 4]] {
         refused("lengths of outputs", &m, &lengths, fits);
     }
-    let short = &part[1..];
-    let changes = [
-        WordRows { a: &a[1..], ..fits },
-        WordRows { a: short, ..fits },
-        WordRows { terms: 2, ..fits },
-        WordRows { terms: 6, ..fits },
-        WordRows { b: &[], ..fits },
-        WordRows {
-            b: &[&part, short],
-            ..fits
-        },
-        WordRows {
-            b: &[&part],
-            ..fits
-        },
-        // Products that wrap around.
-        WordRows {
-            terms: 1 << 60,
-            ..fits
-        },
+    let (short_term, short_list) = (&term[1..], &list[1..]);
+    let terms: [&[&[u32]]; 6] = [
+        &[],
+        &[term; 2],
+        &[term; 4],
+        &[term, term, short_term],
+        &[short_term, term, term],
+        &[list; 3],
     ];
-    for (i, change) in changes.into_iter().enumerate() {
-        refused(&format!("change {i}"), &m, &[n; 4], change);
+    for (i, a) in terms.into_iter().enumerate() {
+        refused(&format!("terms {i}"), &m, &[n; 4], WordRows { a, ..fits });
+    }
+    let lists: [&[&[u32]]; 5] = [
+        &[],
+        &[list],
+        &[list, short_list],
+        &[short_list, list],
+        &[term; 2],
+    ];
+    for (i, b) in lists.into_iter().enumerate() {
+        refused(&format!("lists {i}"), &m, &[n; 4], WordRows { b, ..fits });
     }
     let many = MAX_DOT_TERMS + 1;
     let words = vec![0; many * WORD_LINE];
     let rows = WordRows {
-        a: &words,
+        a: &vec![&words[..WORD_LINE]; many],
         b: &[&words],
-        terms: many,
     };
     refused("too many terms", &m, &[n], rows);
 }

@@ -80,14 +80,14 @@ mod short;
 
 pub use address::{Address, Terms};
 pub use canary::{canary_client, post_canary};
-pub use collect::{Stage, collect};
+pub use collect::{Stage, collect, collect_locked};
 pub use error::{MailError, MailErrorKind};
 pub use home::{Home, Server};
 pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};
 pub use inbox::{Inbox, Reader, Requests};
 pub use mailbox::{Mailbox, Retired};
 pub use omr_inbox::{Audit, Canary, CanaryState, Collected, Fork, Grid, Incomplete, Kept, Listed};
-pub use omr_inbox::{MAX_LEVELS, Mark, Outcome, Spares, Taken, next_canary};
+pub use omr_inbox::{MAX_LEVELS, Mark, Outcome, Spares, Taken, Waiting, next_canary};
 pub use register::{check_limits, register, revoke};
 pub use retired::Unfinished;
 pub use sealing::check_sealing;

@@ -23,7 +23,7 @@ mod query;
 mod secret;
 mod spec;
 
-pub use answer::{FetchKey, answer};
+pub use answer::{FetchKey, KeyedQuery, answer};
 pub use assign::assign;
 pub use places::{Place, Places};
 pub use prepared::Prepared;

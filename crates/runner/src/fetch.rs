@@ -39,6 +39,7 @@ impl Worker<'_> {
         let answers = stages.time("fetch", || answer_together(&detectors, &pages, &queries));
         self.leases.ran(unit, &stages);
         let seconds = start.elapsed().as_secs_f64();
+        tracing::info!(seconds, "fetch");
         let file = |answer: Result<_, DetectorError>| {
             let made: omr_protocol::rounds::FetchAnswer = answer.map_err(Failure::of)?;
             let digest = made.to_bytes(params).map_err(Failure::new)?;

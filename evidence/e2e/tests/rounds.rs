@@ -3,7 +3,7 @@
 use chacha20::ChaCha20Rng;
 use omr_client::rounds::{RoundsRecipient, key, write_key};
 use omr_client::{BoundSender, ClueSeed, DecodeError, SecretKey, Sender, identity};
-use omr_detector::rounds::{PreparedPage, RoundsDetector, ScanRequest, scan};
+use omr_detector::rounds::{PreparedPage, RoundsDetector, ScanRequest, answer_together, scan};
 use omr_detector::{DetectorError, Messages, Quiet};
 use omr_protocol::rounds::{
     FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
@@ -402,6 +402,46 @@ fn a_page_is_prepared_once_unless_it_grows() {
         let own = &world.payloads[message.index as usize];
         assert_eq!(message.payload.as_ref(), Some(own));
     }
+}
+
+/// One run answers all queries, and refuses each that is wrong by itself.
+#[test]
+fn queries_together_get_the_answers_of_queries_alone() {
+    let mut world = World::new(SET, ClueKind::Bound, 10);
+    let params = world.params();
+    let range = 500..1_700;
+    let scans = world.scans(range.clone());
+    let pages = world.prepared(range.clone(), 0);
+    let pages: Vec<&PreparedPage> = pages.iter().collect();
+    let other = world.scans(range.start..range.end - 1).remove(0);
+    let (people, rng) = (&world.people, &mut world.rng);
+    let mut queries = Vec::new();
+    for (person, scanned) in people.iter().zip(&scans) {
+        let wanted = person.recipient.indices(scanned).unwrap();
+        let asked = person.recipient.ask(&scanned.header, &wanted, rng);
+        queries.push(asked.unwrap());
+    }
+    // A shorter range, whose last page has another seed.
+    let shorter = people[0].recipient.ask(&other.header, &[], rng).unwrap();
+    let wrong = [&[][..], &shorter.query];
+    let mut detectors: Vec<&RoundsDetector> = people.iter().map(|one| &one.detector).collect();
+    let mut files: Vec<&[u8]> = queries.iter().map(|asked| &asked.query[..]).collect();
+    for (at, file) in [(0, wrong[0]), (2, wrong[1])] {
+        detectors.insert(at, &people[0].detector);
+        files.insert(at, file);
+    }
+    let found = answer_together(&detectors, &pages, &files);
+    let refused: Vec<bool> = found.iter().map(Result::is_err).collect();
+    assert_eq!(refused, [true, false, true, false, false]);
+    let answers: Vec<FetchAnswer> = found.into_iter().flatten().collect();
+    for ((answer, asked), (number, person)) in answers.iter().zip(&queries).zip((0..).zip(people)) {
+        assert!(*answer == person.detector.answer(&pages, &asked.query).unwrap());
+        let file = answer.to_bytes(&params).unwrap();
+        let fetched = person.recipient.fetched(asked, &file).unwrap();
+        let found: Vec<u64> = fetched.messages.iter().map(|one| one.index).collect();
+        assert_eq!(found, world.own(number, &range));
+    }
+    assert!(answer_together(&[], &pages, &[]).is_empty());
 }
 
 /// A query that asks for a few of many messages also names others that its random choices fall on.

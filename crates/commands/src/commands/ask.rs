@@ -23,9 +23,9 @@ pub(crate) struct Ask {
     /// The scan
     #[arg(long, value_name = "FILE")]
     pub(crate) scan: PathBuf,
-    /// Leave out this many messages, those for which earlier queries of the scan asked
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) skip: usize,
+    /// Leave out the messages for which this earlier query of the scan asked; may be given several times
+    #[arg(long, value_name = "FILE", num_args = 1)]
+    pub(crate) after: Vec<PathBuf>,
     /// File for the query; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -40,7 +40,8 @@ pub(crate) struct Ask {
 pub(crate) const ASK: &str = "\
 Examples:
   omr ask --secret-key bob/secret.key --scan scan --out query
-  omr ask --secret-key bob/secret.key --scan scan --skip 56 --out second
+  omr ask --secret-key bob/secret.key --scan scan \
+    --after query --out second
 
 A query asks for 56 messages, and shows neither which nor how many are wanted: others fill it. Send it to the \
 detector, which answers with `omr fetch`, also if the scan has no message for you: who asks only then shows that \
@@ -70,8 +71,15 @@ pub(super) fn run(args: &Ask, ui: &Ui) -> Result<(), CliError> {
         return Err(CliError::input(&args.scan)(InputError::WholeScan));
     }
     let indices = recipient.indices(&scanned)?;
-    let wanted = indices.get(args.skip..).unwrap_or_default();
-    let asked = recipient.ask(&scanned.header, wanted, &mut os_rng())?;
+    let mut wanted = indices.clone();
+    for earlier in &args.after {
+        let query = Framed::open(earlier, Kind::FetchQuery)?.bytes()?;
+        let asked = recipient.asked(&query, &indices);
+        let before = asked.map_err(|source| CliError::Digest(earlier.clone(), source))?;
+        let before = before.indices();
+        wanted.retain(|index| before.binary_search(index).is_err());
+    }
+    let asked = recipient.ask(&scanned.header, &wanted, &mut os_rng())?;
     out.write(&asked.query)?;
     let report = Report {
         params: set.name(),

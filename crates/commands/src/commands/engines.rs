@@ -92,11 +92,11 @@ pub(super) struct Keys<'a> {
     files: Vec<(&'a PathBuf, Framed)>,
 }
 
-/// Reads the headers of keys of one set.
+/// Reads the headers of keys of one set that make digests.
 ///
 /// Errors: `Input`; `OtherParams`; `NoKey`; `TwoKeys` for two keys of one kind.
 pub(super) fn open(paths: &[PathBuf]) -> Result<Keys<'_>, CliError> {
-    let kinds = EngineKind::ALL.map(EngineKind::key_file);
+    let kinds = [EngineKind::Sophomr, EngineKind::Instantomr].map(EngineKind::key_file);
     let mut files = Vec::new();
     for path in paths {
         files.push((path, Framed::open_any(path, &kinds)?));

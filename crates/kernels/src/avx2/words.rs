@@ -12,28 +12,34 @@ const PARTS: usize = 2;
 /// Places that are read together.
 const OCTET: usize = 8;
 
+/// How many lines of each term are on their way: terms are more streams than a processor follows by itself.
+const AHEAD: usize = 4;
+
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
     let halves = Halves::new(m);
     let parts = rows.b.len();
     let lists = out.len().checked_div(parts).unwrap_or(0);
+    let a = rows.a_lines();
     for line in 0..WordRows::lines(out) {
         for list in 0..lists {
-            let a = rows.a(line, lists, list);
+            let at = line * lists + list;
+            prefetch(&a, at + AHEAD);
             let sums = &mut out[list * parts..(list + 1) * parts];
             let mut part = 0;
             while part + PARTS <= parts {
-                add_up::<PARTS>(&halves, &mut sums[part..], line, a, rows, part);
+                add_up::<PARTS>(&halves, &mut sums[part..], line, &a, at, rows, part);
                 part += PARTS;
             }
             if part < parts {
-                add_up::<1>(&halves, &mut sums[part..], line, a, rows, part);
+                add_up::<1>(&halves, &mut sums[part..], line, &a, at, rows, part);
             }
         }
     }
 }
 
-/// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+/// Writes one line of the first `P` outputs: the sums of line `at` of each term of `a` with the lists of `b` from `part`
+/// on.
 #[allow(unsafe_code)]
 #[inline]
 #[target_feature(enable = "avx2,fma")]
@@ -41,7 +47,8 @@ fn add_up<const P: usize>(
     halves: &Halves,
     out: &mut [&mut [u64]],
     line: usize,
-    a: &[Line],
+    a: &[&[Line]],
+    at: usize,
     rows: &WordRows<'_>,
     part: usize,
 ) {
@@ -49,10 +56,12 @@ fn add_up<const P: usize>(
     let mut results = [[0; WORD_LINE]; P];
     for octet in 0..WORD_LINE / OCTET {
         let mut sums = [[Sums::zero(); 2]; P];
-        for (i, a_line) in a.iter().enumerate() {
+        for (i, term) in a.iter().enumerate() {
+            // SAFETY: each term of `a` has a line for each list and line of the outputs.
+            let a_line: &Line = unsafe { term.get_unchecked(at) };
             let x = load_words(&a_line.as_chunks().0[octet]);
             for (sums, list) in sums.iter_mut().zip(b) {
-                // SAFETY: `a` and each list of `b` have `terms` lines.
+                // SAFETY: each list of `b` has a line for each term.
                 let b_line: &Line = unsafe { list.get_unchecked(i) };
                 let y = load_words(&b_line.as_chunks().0[octet]);
                 sums[0].add(x[0], y[0]);
@@ -66,6 +75,15 @@ fn add_up<const P: usize>(
     }
     for (row, result) in out.iter_mut().zip(&results) {
         put(row, line, result);
+    }
+}
+
+/// Asks for line `at` of each term, if there is one.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn prefetch(a: &[&[Line]], at: usize) {
+    for term in a {
+        _mm_prefetch::<_MM_HINT_T1>(term.as_ptr().wrapping_add(at).cast());
     }
 }
 

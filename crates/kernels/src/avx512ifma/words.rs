@@ -9,27 +9,32 @@ use crate::{Modulus, WordRows};
 /// Vectors of a line.
 const VECTORS: usize = WORD_LINE / 8;
 
+/// How many lines of each term are on their way: terms are more streams than a processor follows by itself.
+const AHEAD: usize = 4;
+
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
     let wide = Wide::new(m);
     let parts = rows.b.len();
     let lists = out.len().checked_div(parts).unwrap_or(0);
+    let a = rows.a_lines();
     for line in 0..WordRows::lines(out) {
         for list in 0..lists {
-            let a = rows.a(line, lists, list);
+            let at = line * lists + list;
+            prefetch(&a, at + AHEAD);
             let sums = &mut out[list * parts..(list + 1) * parts];
             // A line of `a` comes from memory once; four sums a place fill half of the registers.
             let mut part = 0;
             while part + 4 <= parts {
-                add_up::<4>(&wide, &mut sums[part..], line, a, rows, part);
+                add_up::<4>(&wide, &mut sums[part..], line, &a, at, rows, part);
                 part += 4;
             }
             if part + 2 <= parts {
-                add_up::<2>(&wide, &mut sums[part..], line, a, rows, part);
+                add_up::<2>(&wide, &mut sums[part..], line, &a, at, rows, part);
                 part += 2;
             }
             if part < parts {
-                add_up::<1>(&wide, &mut sums[part..], line, a, rows, part);
+                add_up::<1>(&wide, &mut sums[part..], line, &a, at, rows, part);
             }
         }
     }
@@ -37,7 +42,8 @@ pub(super) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>
     _mm_sfence();
 }
 
-/// Writes one line of the first `P` outputs: the sums of `a` with the lists of `b` from `part` on.
+/// Writes one line of the first `P` outputs: the sums of line `at` of each term of `a` with the lists of `b` from `part`
+/// on.
 #[allow(unsafe_code)]
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -45,7 +51,8 @@ fn add_up<const P: usize>(
     wide: &Wide,
     out: &mut [&mut [u64]],
     line: usize,
-    a: &[Line],
+    a: &[&[Line]],
+    at: usize,
     rows: &WordRows<'_>,
     part: usize,
 ) {
@@ -53,10 +60,12 @@ fn add_up<const P: usize>(
     // At most 4096 products of 64 bits: low words below 2^64, high ones below 2^24.
     let mut low = [[splat(0); VECTORS]; P];
     let mut high = [[splat(0); VECTORS]; P];
-    for (i, a_line) in a.iter().enumerate() {
+    for (i, term) in a.iter().enumerate() {
+        // SAFETY: each term of `a` has a line for each list and line of the outputs.
+        let a_line: &Line = unsafe { term.get_unchecked(at) };
         let x = load_line(a_line);
         for p in 0..P {
-            // SAFETY: `a` and each list of `b` have `terms` lines.
+            // SAFETY: each list of `b` has a line for each term.
             let y = load_line(unsafe { b[p].get_unchecked(i) });
             for v in 0..VECTORS {
                 low[p][v] = _mm512_madd52lo_epu64(low[p][v], x[v], y[v]);
@@ -70,6 +79,15 @@ fn add_up<const P: usize>(
             store(block, wide.reduce(low[p][v], high[p][v]));
         }
         write(row, line, &result);
+    }
+}
+
+/// Asks for line `at` of each term, if there is one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn prefetch(a: &[&[Line]], at: usize) {
+    for term in a {
+        _mm_prefetch::<_MM_HINT_T1>(term.as_ptr().wrapping_add(at).cast());
     }
 }
 

@@ -5,20 +5,22 @@ use crate::{Modulus, WordRows};
 
 pub(crate) fn dot_words(m: &Modulus, out: &mut [&mut [u64]], rows: &WordRows<'_>) {
     let parts = rows.b.len();
+    let a = rows.a_lines();
     for line in 0..WordRows::lines(out) {
         for i in 0..out.len() {
-            let a = rows.a(line, out.len() / parts, i / parts);
-            put(out[i], line, &sums(m, a, rows.b(line, i % parts)));
+            let at = line * (out.len() / parts) + i / parts;
+            put(out[i], line, &sums(m, &a, at, rows.b(line, i % parts)));
         }
     }
 }
 
-fn sums(m: &Modulus, a: &[Line], b: &[Line]) -> [u64; WORD_LINE] {
+/// The sums of line `at` of each term of `a` with the lines of a list of `b`.
+fn sums(m: &Modulus, a: &[&[Line]], at: usize, b: &[Line]) -> [u64; WORD_LINE] {
     // Products fill a word, so their halves are added apart: at most 4096 of them stay below 2^44.
     let (mut low, mut high) = ([0; WORD_LINE], [0; WORD_LINE]);
     for (a, b) in a.iter().zip(b) {
         for x in 0..WORD_LINE {
-            let product = u64::from(a[x]) * u64::from(b[x]);
+            let product = u64::from(a[at][x]) * u64::from(b[x]);
             low[x] += product & u64::from(u32::MAX);
             high[x] += product >> 32;
         }

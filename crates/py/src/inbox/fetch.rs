@@ -227,7 +227,7 @@ fn news(identity: &Identity, collected: &Collected, warnings: &mut Vec<String>) 
         ));
     }
     let (bound, own) = (collected.bound, identity.profile.bound);
-    if bound < own {
+    if bound < own && collected.spares != Spares::TwoRounds {
         warnings.push(format!(
             "the server or the keys serve a bound of {bound} at most, not {own}"
         ));

@@ -47,34 +47,53 @@ impl FetchKey {
     }
 }
 
-/// Answers a query of a range's pages, in the order of the board.
+/// A query, and the key of its recipient.
+#[derive(Clone, Copy)]
+pub struct KeyedQuery<'a> {
+    /// The key.
+    pub key: &'a FetchKey,
+    /// The query.
+    pub query: &'a Query,
+}
+
+/// Answers queries of a range's pages, in their order. Prepared words are read once for all queries, so that each further
+/// one takes less time.
 ///
-/// Errors: `Length` if the query has another number of ciphertexts, or other rows than one for each page.
+/// Shape: `pages` in the order of the board; the ciphertexts of each query's answer. Memory: 33 MB for each query, at the
+/// published shape.
+/// Errors: `Length` if a query has another number of ciphertexts, or other rows than one for each page.
 /// Panics: without a page; if pages have different numbers of symbols.
 pub fn answer(
     fetch: &Fetch,
-    key: &FetchKey,
-    query: &Query,
+    queries: &[KeyedQuery<'_>],
     pages: &[&Prepared],
-) -> Result<Vec<PackedCiphertext>, RoundsError> {
-    let rows = pages.len();
-    RoundsError::length("rows", rows, query.rows)?;
-    let selected = Selected::new(fetch, &select(fetch, key, query)?);
-    let symbols = pages[0].symbols();
-    let shape = fetch.answer_shape(symbols).expect("a page has a symbol");
-    let packing = fetch.packing(rows);
-    let merge = MergeKeys {
-        keys: &key.merge,
-        first_level: *fetch.levels().start(),
-    };
-    let mut finisher = Finisher::new(packing, &key.last, shape);
-    let mut sums = selected.sums(fetch, pages);
-    for ciphertext in 0..shape.ciphertexts() {
-        let rest = sums.split_off(shape.symbols_of(ciphertext).len());
-        finisher.push(&pack(packing, shape, merge, sums));
-        sums = rest;
+) -> Result<Vec<Vec<PackedCiphertext>>, RoundsError> {
+    if queries.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(finisher.finish())
+    let rows = pages.len();
+    let mut selected = Vec::with_capacity(queries.len());
+    for own in queries {
+        RoundsError::length("rows", rows, own.query.rows)?;
+        selected.push(select(fetch, own.key, own.query)?);
+    }
+    let selected = Selected::new(fetch, &selected);
+    let (shape, packing) = (pages[0].shape(), fetch.packing(rows));
+    let mut finishers = Vec::with_capacity(queries.len());
+    for own in queries {
+        finishers.push(Finisher::new(packing, &own.key.last, shape));
+    }
+    for ciphertext in 0..shape.ciphertexts() {
+        let sums = selected.sums(fetch, pages, ciphertext);
+        for ((own, finisher), sums) in queries.iter().zip(&mut finishers).zip(sums) {
+            let merge = MergeKeys {
+                keys: &own.key.merge,
+                first_level: *fetch.levels().start(),
+            };
+            finisher.push(&pack(packing, shape, merge, sums));
+        }
+    }
+    Ok(finishers.into_iter().map(Finisher::finish).collect())
 }
 
 /// Returns for each row a ciphertext with a constant in the slot of each place that the query asks for, and 0 elsewhere,
@@ -104,77 +123,87 @@ fn select(fetch: &Fetch, key: &FetchKey, query: &Query) -> Result<Vec<Rlwe>, Rou
     Ok(selected.collect())
 }
 
-/// Selections as words of 32 bits.
+/// The selections of several queries as words of 32 bits.
 struct Selected {
-    /// For each row and prime, the body and the mask, as [`WordRows`] takes them.
-    words: Vec<Vec<[Vec<u32>; 2]>>,
+    queries: usize,
+    /// For each prime the bodies and the masks of each query, as [`WordRows`] takes a list.
+    words: Vec<Vec<Vec<u32>>>,
 }
 
 impl Selected {
-    fn new(fetch: &Fetch, rows: &[Rlwe]) -> Self {
-        let words = |poly: &Poly<Eval>, limb: usize| {
-            let mut words = vec![0; fetch.ring.n()];
-            place_words(&mut words, 1, 0, &[poly.row(limb)]);
-            words
-        };
-        let limbs = fetch.sums().len();
-        let of_row = |row: &Rlwe| {
-            (0..limbs)
-                .map(|limb| [words(&row.c0, limb), words(&row.c1, limb)])
-                .collect()
-        };
+    /// Takes for each query a ciphertext for each row.
+    fn new(fetch: &Fetch, queries: &[Vec<Rlwe>]) -> Self {
+        let parts: [fn(&Rlwe) -> &Poly<Eval>; 2] = [|row| &row.c0, |row| &row.c1];
+        let mut words = Vec::new();
+        for limb in 0..fetch.sums().len() {
+            let mut lists = Vec::new();
+            for own in queries {
+                for part in parts {
+                    let rows: Vec<&[u64]> = own.iter().map(|row| part(row).row(limb)).collect();
+                    let mut list = vec![0; fetch.ring.n() * rows.len()];
+                    place_words(&mut list, 1, 0, &rows);
+                    lists.push(list);
+                }
+            }
+            words.push(lists);
+        }
         Self {
-            words: rows.iter().map(of_row).collect(),
+            queries: queries.len(),
+            words,
         }
     }
 
-    /// Returns the sums of all symbols, one ciphertext each.
-    fn sums(&self, fetch: &Fetch, pages: &[&Prepared]) -> Vec<Rlwe> {
+    /// Returns for each query the sums of the symbols of a ciphertext, one each.
+    fn sums(&self, fetch: &Fetch, pages: &[&Prepared], ciphertext: usize) -> Vec<Vec<Rlwe>> {
         let ring = &fetch.ring;
-        let symbols = pages[0].symbols();
+        let symbols = pages[0].shape().symbols_of(ciphertext).len();
         let lines = LINES.min(ring.n() / WORD_LINE);
         let places = lines * WORD_LINE;
         let pieces = ring.n() / places;
-        // For each prime and piece, symbol by symbol: body and mask.
-        let products: Vec<Vec<u64>> = (0..fetch.sums().len() * pieces)
+        // For each symbol and query, body and mask.
+        let zero = || Poly::<Eval>::zero(ring, fetch.sums());
+        let mut sums: Vec<Poly<Eval>> = (0..2 * self.queries * symbols).map(|_| zero()).collect();
+        // For each prime and piece of a row, its places in all sums.
+        let mut outputs: Vec<Vec<&mut [u64]>> = Vec::new();
+        outputs.resize_with(fetch.sums().len() * pieces, || {
+            Vec::with_capacity(sums.len())
+        });
+        for poly in &mut sums {
+            let rows = poly.rows_mut();
+            let own = rows.flat_map(|row| row.chunks_mut(places));
+            outputs
+                .iter_mut()
+                .zip(own)
+                .for_each(|(to, piece)| to.push(piece));
+        }
+        outputs
             .into_par_iter()
-            .map(|index| {
+            .enumerate()
+            .for_each(|(index, mut outputs)| {
                 let (limb, piece) = (index / pieces, index % pieces);
-                let (kernels, m) = (ring.kernels(), ring.modulus(limb));
-                let range = piece * lines..(piece + 1) * lines;
-                let mut sums = vec![0; 2 * symbols * places];
-                let mut own = vec![0; if pages.len() > 1 { sums.len() } else { 0 }];
-                for (number, page) in pages.iter().enumerate() {
-                    let b = self.words[number][limb]
-                        .each_ref()
-                        .map(|part| &part[range.start * WORD_LINE..range.end * WORD_LINE]);
-                    let words = WordRows {
-                        a: page.lines(limb, range.clone()),
-                        b: &b,
-                        terms: 1,
-                    };
-                    let to = if number == 0 { &mut sums } else { &mut own };
-                    let mut outputs: Vec<&mut [u64]> = to.chunks_mut(places).collect();
-                    kernels.dot_words(m, &mut outputs, &words);
-                    if number > 0 {
-                        kernels.add_assign(m, &mut sums, &own);
-                    }
-                }
-                sums
-            })
-            .collect();
-        let ciphertext = |symbol: usize| {
-            let part = |part: usize| {
-                let mut poly = Poly::<Eval>::zero(ring, fetch.sums());
-                for (index, of_piece) in products.iter().enumerate() {
-                    let (limb, piece) = (index / pieces, index % pieces);
-                    let to = &mut poly.row_mut(limb)[piece * places..][..places];
-                    to.copy_from_slice(&of_piece[(2 * symbol + part) * places..][..places]);
-                }
-                poly
-            };
-            Rlwe::new(part(0), part(1))
-        };
-        (0..symbols).into_par_iter().map(ciphertext).collect()
+                let own = piece * lines..(piece + 1) * lines;
+                let line = pages.len() * WORD_LINE;
+                let a: Vec<&[u32]> = pages
+                    .iter()
+                    .map(|page| page.lines(limb, ciphertext, own.clone()))
+                    .collect();
+                let b: Vec<&[u32]> = self.words[limb]
+                    .iter()
+                    .map(|list| &list[own.start * line..own.end * line])
+                    .collect();
+                let words = WordRows { a: &a, b: &b };
+                ring.kernels()
+                    .dot_words(ring.modulus(limb), &mut outputs, &words);
+            });
+        let mut by_query: Vec<Vec<Rlwe>> = Vec::new();
+        by_query.resize_with(self.queries, || Vec::with_capacity(symbols));
+        let mut sums = sums.into_iter();
+        for _ in 0..symbols {
+            for own in &mut by_query {
+                let (body, mask) = (sums.next(), sums.next());
+                own.push(Rlwe::new(body.expect("a body"), mask.expect("a mask")));
+            }
+        }
+        by_query
     }
 }

@@ -1,10 +1,26 @@
 //! The second round, encrypted, against the messages in the clear.
 
 use crate::world::{FULL, Page, TINY, World};
+use omr_compress::PackedCiphertext;
 use omr_ring::Kernels;
 use omr_rounds::RoundsError;
-use omr_rounds::fetch::{Fetch, FetchSpec, Place, Places, Prepared, answer, assign};
+use omr_rounds::fetch::{
+    Fetch, FetchSpec, KeyedQuery, Place, Places, Prepared, Query, answer, assign,
+};
 use std::collections::HashSet;
+
+/// Returns the answer to one query.
+fn alone(
+    world: &World,
+    query: &Query,
+    pages: &[&Prepared],
+) -> Result<Vec<PackedCiphertext>, RoundsError> {
+    let own = KeyedQuery {
+        key: &world.key,
+        query,
+    };
+    Ok(answer(&world.fetch, &[own], pages)?.remove(0))
+}
 
 /// Every bucket's answer is the message in the chosen place, or 0 where there is none.
 fn fetches(mut world: World, messages: &[usize], symbols: usize) -> f64 {
@@ -16,7 +32,7 @@ fn fetches(mut world: World, messages: &[usize], symbols: usize) -> f64 {
     let choices = world.choices(rows);
     let query = world.query(rows, &choices);
     let prepared: Vec<&Prepared> = pages.iter().map(|page| &page.prepared).collect();
-    let ciphertexts = answer(&world.fetch, &world.key, &query, &prepared).unwrap();
+    let ciphertexts = alone(&world, &query, &prepared).unwrap();
     let found = world
         .secret
         .symbols(&world.fetch, rows, symbols, &ciphertexts)
@@ -63,13 +79,43 @@ fn every_bucket_answers_at_full_size() {
     assert!(worst < 0.4, "{worst}");
 }
 
+/// Up to five queries, so that lists of selections are taken by fours, by twos and alone.
+#[test]
+fn queries_together_get_the_answers_of_queries_alone() {
+    let mut worlds: Vec<World> = (10..15).map(|seed| World::new(TINY, seed)).collect();
+    let mut pages = Vec::new();
+    for number in 0..7 {
+        pages.push(Page::new(&mut worlds[0], number, 40, 21));
+    }
+    let pages: Vec<&Prepared> = pages.iter().map(|page| &page.prepared).collect();
+    let mut queries = Vec::new();
+    for world in &mut worlds {
+        let choices = world.choices(pages.len());
+        queries.push(world.query(pages.len(), &choices));
+    }
+    let mut all = Vec::new();
+    for (world, query) in worlds.iter().zip(&queries) {
+        all.push(KeyedQuery {
+            key: &world.key,
+            query,
+        });
+    }
+    for count in 0..=all.len() {
+        let found = answer(&worlds[0].fetch, &all[..count], &pages).unwrap();
+        assert_eq!(found.len(), count);
+        for (found, (world, query)) in found.iter().zip(worlds.iter().zip(&queries)) {
+            assert!(*found == alone(world, query, &pages).unwrap());
+        }
+    }
+}
+
 #[test]
 fn a_query_of_other_rows_is_refused() {
     let mut world = World::new(TINY, 7);
     let page = Page::new(&mut world, 0, 48, 2);
     let choices = world.choices(72);
     let query = world.query(72, &choices);
-    let error = answer(&world.fetch, &world.key, &query, &[&page.prepared]).unwrap_err();
+    let error = alone(&world, &query, &[&page.prepared]).unwrap_err();
     assert!(matches!(error, RoundsError::Length { what: "rows", of } if of.expected == 1));
     assert_eq!(error.to_string(), "expected 1 rows, found 72");
 }
@@ -120,8 +166,8 @@ fn messages_have_places_of_their_own_in_distinct_buckets() {
     }
 }
 
-/// The largest page of a shape is the largest one after whose messages, however their buckets are drawn, another message
-/// finds buckets: here all fall into as few buckets as possible.
+/// However the earlier messages of a page lie, the next one finds buckets. Here all lie in the fullest buckets that have
+/// room.
 #[test]
 fn pages_are_so_small_that_buckets_always_have_room() {
     for (spec, expected) in [(TINY, 52), (FULL, 1952)] {

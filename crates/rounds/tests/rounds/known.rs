@@ -7,7 +7,8 @@ use omr_opening::{ClueShape, ModuleCipher, ModuleSecret, OpeningSpec, PackingKey
 use omr_ring::{AlignedVec, Basis, Eval, Gadget, Kernels, Poly, Ring};
 use omr_rlwe::{MaskSeed, Rlwe, Secret, SecretPoly, SharedKey, SwitchingKey};
 use omr_rounds::fetch::{
-    Choice, Fetch, FetchKey, FetchSecret, FetchSpec, Place, Places, Prepared, Query, answer,
+    Choice, Fetch, FetchKey, FetchSecret, FetchSpec, KeyedQuery, Place, Places, Prepared, Query,
+    answer,
 };
 use omr_rounds::scan::{
     Packed, Scan, ScanKey, ScanPart, ScanSecret, ScanSpec, share, switch_key, switch_key_of,
@@ -500,7 +501,11 @@ fn an_answer() {
         pages.push(Prepared::new(fetch, &places, case.symbols(), &values));
     }
     let pages: Vec<&Prepared> = pages.iter().collect();
-    let found = answer(fetch, &case.key(), &case.query(), &pages).unwrap();
+    let query = KeyedQuery {
+        key: &case.key(),
+        query: &case.query(),
+    };
+    let found = answer(fetch, &[query], &pages).unwrap().remove(0);
     let expected = case.answer();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].mask, expected.mask);

@@ -24,7 +24,7 @@ use omr_console::Ui;
 use omr_console::args::bound;
 use omr_mail::{
     CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
-    Retired, Spares, Taken, canary_client, collect, post_canary,
+    Retired, Spares, Taken, Waiting, canary_client, collect, post_canary,
 };
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -147,7 +147,7 @@ Examples:
   omr inbox --audit
   omr inbox kept                        # ranges with missing messages
   omr inbox --raise-bound 80
-  omr inbox again 0..4 --by 2           # a range again, in small requests
+  omr inbox again 0..4 --by 512         # a range again, in short requests
   omr inbox drop 0..4                   # give missing messages up
   omr inbox history                     # lengths of the board and hashes
   omr inbox rebuild                     # everything again from the server
@@ -155,11 +155,12 @@ Examples:
 The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \
 `omr inbox read` and `omr id export` work beside it.
 
-A fetch requests all messages since the last one, with the identity's bound, whatever was found before. If a \
-digest has more messages for you than the bound, its range is kept, with a warning. You need not do anything: \
+A fetch covers all messages since the last one, whatever was found before. In two rounds it finds all messages for \
+you and brings 56 of them, and all of a short range; the others come with the next fetches, and the server cannot see \
+that there are any. With digests, if one has more messages for you than the bound, its range is kept, with a warning: \
 every fetch also requests some of the earlier messages again, on a fixed schedule, and the missing messages \
-arrive with one of these requests; the server cannot see that. A letter of 125 KB, for example, arrives with the 14th fetch. `omr inbox \
-kept` shows how many messages arrived and how many fetches are left. If none is left, as with --spares 0, the exit code is 3.
+arrive with one of these requests. `omr inbox kept` shows how many messages arrived and how many fetches are left. If \
+none is left, as with --spares 0, the exit code is 3.
 
 Requests by hand do reveal something. --raise-bound requests all overflowed ranges again, --retry-damaged \
 all that did not decode, `omr inbox again RANGE` any messages, with --bound or in small ranges with --by. The \
@@ -176,6 +177,8 @@ struct Report {
     kept: Vec<Kept>,
     incomplete: Vec<Incomplete>,
     incomplete_files: usize,
+    /// Messages that two rounds found and have yet to fetch.
+    waiting: Waiting,
     unopened: u64,
     retired: Vec<RetiredReport>,
 }
@@ -374,7 +377,7 @@ pub(super) fn print_report(ui: &Ui, identity: &Identity, collected: &Collected) 
         ));
     }
     let (bound, own) = (collected.bound, identity.profile.bound);
-    if bound < own {
+    if bound < own && collected.spares != Spares::TwoRounds {
         ui.warn(&format!(
             "the server or the keys serve a bound of {bound} at most: asked with that, not with {own}"
         ));
@@ -407,6 +410,7 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
         kept: inbox.kept()?,
         incomplete_files: incomplete.len(),
         incomplete,
+        waiting: inbox.waiting()?,
         unopened,
         retired: retired?,
     };
@@ -429,6 +433,12 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
         ui.note(&format!(
             "a letter is on its way: {} of {} parts",
             letter.here, letter.parts
+        ));
+    }
+    if report.waiting.messages > 0 {
+        let Waiting { messages, syncs } = report.waiting;
+        ui.note(&format!(
+            "{messages} more messages were found: they come with the next {syncs} fetches"
         ));
     }
     if !report.kept.is_empty() {
@@ -519,11 +529,16 @@ pub(super) fn verdict(
     retired: &[Retired],
     ui: &Ui,
 ) -> Result<(), CliError> {
-    let kept = |taken: &'_ Taken| match &taken.outcome {
-        Outcome::Kept(kept) => Some(kept.clone()),
-        Outcome::Delivered { .. } | Outcome::Unanswered(_) => None,
-    };
-    let mut kept: Vec<Kept> = taken.iter().filter_map(kept).collect();
+    let mut kept: Vec<Kept> = Vec::new();
+    for one in taken {
+        match &one.outcome {
+            Outcome::Kept(range) => kept.push(range.clone()),
+            Outcome::Unanswered(reason) => ui.warn(&format!(
+                "an answer of the server brought nothing ({reason}): its messages wait for the next fetch"
+            )),
+            Outcome::Delivered { .. } => {}
+        }
+    }
     if kept.is_empty() {
         return Ok(());
     }

@@ -55,6 +55,10 @@ pub(super) fn line(kept: &Kept) -> String {
             let least = if kept.exact { "" } else { "at least " };
             format!("{least}{all} messages for you, {} fit", kept.bound)
         }
+        None if kept.unfetched > 0 => {
+            let found = kept.unfetched;
+            format!("{found} messages for you were found, more than fetches brought")
+        }
         None => kept.reason.clone(),
     };
     let next = match (kept.asked_again, kept.fetches_left) {
@@ -64,6 +68,11 @@ pub(super) fn line(kept: &Kept) -> String {
             )
         }
         (true, _) => "it is asked for again".into(),
+        (false, 0) if kept.unfetched > 0 => {
+            format!(
+                "`omr inbox again {range} --by 512` brings them, with all other payloads of the range"
+            )
+        }
         (false, 0) => {
             format!(
                 "nothing more comes by itself: `omr inbox again {range}`, with --by in small requests, asks for it"

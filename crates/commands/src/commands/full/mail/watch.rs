@@ -74,6 +74,7 @@ struct Scene<'a> {
     ui: &'a Ui,
     identity: &'a Identity,
     inbox: &'a Inbox,
+    reader: &'a Reader,
     retired: &'a [Retired],
     token: &'a TokenArg,
 }
@@ -85,12 +86,13 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
         ui,
         identity: &mailbox.mail.identity,
         inbox: &mailbox.mail.inbox,
+        reader: &mailbox.mail.reader,
         retired: &mailbox.mail.retired,
         token: &mailbox.token,
     };
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
-        let decoding = scope.spawn(|| decode(&scene, &mailbox.mail.reader, ticked));
+        let decoding = scope.spawn(|| decode(&scene, ticked));
         // The sender is dropped with the schedule, which ends the thread.
         let watched = block_on(schedule(&scene, ticks));
         let taken = decoding
@@ -149,11 +151,16 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
 }
 
 async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), CliError> {
-    let requests = scene.inbox.requests();
+    let Scene {
+        identity,
+        inbox,
+        reader,
+        ..
+    } = scene;
     let collected = if scene.args.session {
-        cut(client, scene.identity, requests).await
+        cut(client, identity, inbox.requests()).await
     } else {
-        collect(client, scene.identity, requests, |_| {}).await
+        collect(client, identity, inbox, reader, |_| {}).await
     };
     history::report(scene.ui, scene.inbox)?;
     let collected = collected?;
@@ -201,14 +208,10 @@ async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
 }
 
 /// Decodes the collected digests after every tick, and prints their letters.
-fn decode(
-    scene: &Scene<'_>,
-    reader: &Reader,
-    ticked: Receiver<()>,
-) -> Result<Vec<Taken>, CliError> {
+fn decode(scene: &Scene<'_>, ticked: Receiver<()>) -> Result<Vec<Taken>, CliError> {
     let mut all = Vec::new();
     for () in ticked {
-        for taken in scene.inbox.take_in(reader)? {
+        for taken in scene.inbox.take_in(scene.reader)? {
             print(scene, &taken)?;
             if matches!(taken.outcome, Outcome::Kept(_)) {
                 all.push(taken);
