@@ -22,10 +22,12 @@ pub(crate) fn take(root: &Path, file: &Path) -> Result<(), XtaskError> {
     let card = read(&root.join(CARD))?;
     // Both are written before a page changes, so that a figure that is missing changes none.
     let (short, long) = (readme(&document, &card)?, performance(&document)?);
+    let engines = engines(&document)?;
     let kept = root.join(FIGURES);
     let text = serde_json::to_string_pretty(&document)? + "\n";
     fs::write(&kept, text).map_err(XtaskError::io(&kept))?;
     files::section(&root.join("README.md"), MARKERS, &short, true)?;
+    files::section(&root.join("docs/engines.md"), MARKERS, &engines, true)?;
     files::section(&root.join("docs/performance.md"), MARKERS, &long, true)
 }
 
@@ -38,6 +40,8 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let (document, card) = (read(&kept)?, read(&root.join(CARD))?);
     let short = readme(&document, &card)?;
     files::section(&root.join("README.md"), MARKERS, &short, false)?;
+    let engines = engines(&document)?;
+    files::section(&root.join("docs/engines.md"), MARKERS, &engines, false)?;
     let long = performance(&document)?;
     files::section(&root.join("docs/performance.md"), MARKERS, &long, false)
 }
@@ -131,6 +135,18 @@ fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
     let mut rows = Rows::default();
     rows.add("", String::new());
     rows.add(
+        "Two rounds, one thread; each further recipient; key",
+        format!(
+            "{}; {}; {:.0} MB",
+            all.seconds("rounds", "/rounds_s")?,
+            seconds(
+                all.figure("rounds", "/scan_further_s")?
+                    + all.figure("rounds", "/answer_further_s")?
+            ),
+            all.figure("rounds", "/key_bytes")? / 1e6
+        ),
+    );
+    rows.add(
         "Digest: one thread; two threads",
         format!(
             "{}; {}",
@@ -207,6 +223,79 @@ fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
         all.machine()?,
         rows.0
     ))
+}
+
+/// The table of docs/engines.md.
+fn engines(document: &Value) -> Result<String, XtaskError> {
+    let all = Document(document);
+    let rounds = |pointer: &str| all.figure("rounds", pointer);
+    let sum = |pointers: &[&str]| -> Result<f64, XtaskError> {
+        pointers.iter().map(|pointer| rounds(pointer)).sum()
+    };
+    let messages = all.figure("digest", "/messages")?;
+    let streamed = all.a_message("instantomr")?;
+    let mega = |bytes: f64| format!("{:.0} MB", bytes / 1e6);
+    let kilo = |bytes: f64| format!("{:.0} KB", bytes / 1e3);
+    let rows = [
+        [
+            "detection key".to_owned(),
+            mega(rounds("/key_bytes")?),
+            mega(all.figure("digest", "/detection_key_bytes")?),
+            mega(all.figure("instantomr", "/detection_key_bytes")?),
+        ],
+        [
+            format!("down, for {} messages", thousands(messages)),
+            format!(
+                "{} and {}",
+                kilo(rounds("/scan_bytes")?),
+                kilo(rounds("/answer_bytes")?)
+            ),
+            kilo(all.figure("digest", "/digest_bytes")?),
+            kilo(all.figure("instantomr", "/digest_bytes")?),
+        ],
+        [
+            "up".to_owned(),
+            kilo(rounds("/query_bytes")?),
+            "nothing".to_owned(),
+            "nothing".to_owned(),
+        ],
+        [
+            "a detector's time for them, one thread".to_owned(),
+            seconds(rounds("/rounds_s")?),
+            all.seconds("digest", "/digest_s")?,
+            seconds(messages * streamed),
+        ],
+        [
+            "each further recipient".to_owned(),
+            seconds(sum(&["/scan_further_s", "/answer_further_s"])?),
+            all.seconds("digest_recipients", "/digests/further_s")?,
+            seconds(messages * streamed),
+        ],
+        [
+            "the newest 512 messages".to_owned(),
+            format!("{:.0} ms", 1e3 * rounds("/newest_s")?),
+            all.seconds("digest", "/digest_s")?,
+            seconds(512.0 * streamed),
+        ],
+        [
+            "a recipient's time".to_owned(),
+            format!("{:.0} ms", sum(&["/find_ms", "/ask_ms", "/read_ms"])?),
+            format!("{:.0} ms", all.figure("digest", "/decode_ms")?),
+            format!("{:.0} ms", all.figure("instantomr", "/decode_ms")?),
+        ],
+    ];
+    let mut text = format!(
+        "\nSet `{}`, payloads of {} bytes, {} messages for the recipient.\n{}.\n\n\
+         | | two rounds | batches: SophOMR | stream: InstantOMR |\n|---|---|---|---|\n",
+        all.text("/set/params")?,
+        all.figure("digest", "/payload_bytes")?,
+        all.figure("digest", "/pertinent")?,
+        all.machine()?,
+    );
+    for row in rows {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+    Ok(text)
 }
 
 /// The tables of docs/performance.md.

@@ -32,11 +32,11 @@ pub async fn collect(
     exchange::run(client, fetch, inbox.requests(), ask, progress).await
 }
 
-/// Collects digests as [`collect`] does, for an identity whose secret is not open; returns `None` for one that makes
-/// queries.
+/// Collects digests as [`collect`] does, for an identity whose secret is not open. Returns `None`, without a call, for an
+/// identity in two rounds, whose queries need the secret.
 ///
 /// Errors: those of [`collect`].
-pub(crate) async fn collect_locked(
+pub async fn collect_locked(
     client: &Client,
     identity: &Identity,
     inbox: &Inbox,

@@ -80,7 +80,7 @@ mod short;
 
 pub use address::{Address, Terms};
 pub use canary::{canary_client, post_canary};
-pub use collect::{Stage, collect};
+pub use collect::{Stage, collect, collect_locked};
 pub use error::{MailError, MailErrorKind};
 pub use home::{Home, Server};
 pub use identity::{Identity, KeyFile, NewIdentity, Profile, check_bound};

@@ -1,7 +1,8 @@
 //! An identity with its inbox, and the retired ones that are still read.
 
-use crate::collect::collect_locked;
-use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect};
+use crate::{
+    Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect, collect_locked,
+};
 use omr_remote::Client;
 use std::path::PathBuf;
 

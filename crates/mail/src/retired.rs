@@ -37,6 +37,8 @@ pub struct Unfinished {
     pub ranges: usize,
     /// The number of letters with missing parts.
     pub letters: usize,
+    /// The number of messages that two rounds found and have yet to fetch.
+    pub waiting: u64,
 }
 
 impl Unfinished {
@@ -49,13 +51,14 @@ impl Unfinished {
         Ok(Self {
             ranges: coming.count(),
             letters: letters.len(),
+            waiting: inbox.waiting()?.messages,
         })
     }
 
     /// Returns whether nothing is missing.
     #[must_use]
     pub fn is_nothing(self) -> bool {
-        self.ranges == 0 && self.letters == 0
+        self.ranges == 0 && self.letters == 0 && self.waiting == 0
     }
 }
 

@@ -20,13 +20,16 @@ const LONG_EXAMPLES: [&str; 4] = [
 ];
 
 /// The pages that are run below.
-const PAGES: [&str; 31] = [
+const PAGES: [&str; 34] = [
     "",
     "keygen",
     "params",
     "board",
     "post",
     "digest",
+    "scan",
+    "ask",
+    "fetch",
     "stream",
     "decode",
     "id",
@@ -366,7 +369,16 @@ fn digests_and_sessions() {
         "omr digest --board board {key} --bound 9 --out digest"
     ));
     stage.ok("cp digest first; cp digest second");
-    stage.page("decode");
+    // More letters than a scan has payloads for.
+    let keygen = format!("omr keygen --scheme two-rounds --params {PARAMS} --out bob");
+    stage.ok(&keygen);
+    let letters = "letter.txt ".repeat(70);
+    stage.ok(&format!(
+        "omr post --board board --to bob/clue.key {letters}"
+    ));
+    for page in ["scan", "ask", "fetch", "decode"] {
+        stage.page(page);
+    }
     Stage::empty().page("demo");
 }
 

@@ -642,7 +642,8 @@ fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {
     let token = token(&scene, "ann");
     let serve = ["--listen", "127.0.0.1:0", "--data", "data"];
     let server = Server::with(&scene, &[&serve[..], &["--params", HYBRID]].concat());
-    let shown = identity(&scene, &server, "ann", &["--token", &token]);
+    let options = ["--token", &token, "--scheme", "hybrid"];
+    let shown = identity(&scene, &server, "ann", &options);
     assert_eq!(shown["keys"].as_array().unwrap().len(), 2, "{shown}");
     let rotate = ["id", "rotate", "--home", "ann", "--json"];
     for old in 1..=3 {

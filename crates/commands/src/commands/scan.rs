@@ -46,7 +46,6 @@ pub(crate) struct Scan {
 
 pub(crate) const SCAN: &str = "\
 Examples:
-  omr keygen --scheme two-rounds --out bob
   omr scan --board board --detection-key bob/rounds.key --out scan
   omr scan --board board --detection-key bob/rounds.key \\
     --range 1.. --out last

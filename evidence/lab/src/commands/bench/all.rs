@@ -116,6 +116,10 @@ impl Size {
                 format!("decode {instant} --rounds {rounds} --threads 1"),
             ),
             (
+                "rounds",
+                format!("rounds {digest} --messages {batch} --recipients {recipients} --threads 1"),
+            ),
+            (
                 "crossover",
                 format!("crossover --params {params} --threads 1"),
             ),

@@ -13,7 +13,7 @@ use crate::error::CliError;
 use omr_console::Ui;
 use omr_mail::{
     Home, Identity, Inbox, MailError, Reader, Server, Unfinished, board_mark, board_place, collect,
-    revoke,
+    collect_locked, revoke,
 };
 
 #[derive(clap::Args)]
@@ -88,7 +88,11 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
     drop(theirs);
     if args.forget_old {
-        fetch_last(&home, &name, &args.token, false, ui).await?;
+        let access = Access {
+            token: &args.token,
+            passphrase: &args.passphrase,
+        };
+        fetch_last(&home, &name, access, false, ui).await?;
         check_whole(&home, &name, &args.passphrase, false)?;
         end(&home, &name, &args.token, ui).await?;
     }
@@ -151,7 +155,11 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
         ui.announce("no retired identity: there is nothing to forget");
     }
     for name in names {
-        fetch_last(&home, &name, &args.token, args.force, ui).await?;
+        let access = Access {
+            token: &args.token,
+            passphrase: &args.passphrase,
+        };
+        fetch_last(&home, &name, access, args.force, ui).await?;
         check_whole(&home, &name, &args.passphrase, args.force)?;
         end(&home, &name, &args.token, ui).await?;
         ui.note(&format!(
@@ -161,25 +169,42 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What the last fetch of a retired identity may need.
+#[derive(Clone, Copy)]
+struct Access<'a> {
+    token: &'a TokenArg,
+    passphrase: &'a PassphraseArg,
+}
+
 /// Fetches the letters to a retired identity that are still missing.
 ///
 /// Errors: `LastFetch` where a later fetch may bring them, unless forced.
 async fn fetch_last(
     home: &Home,
     name: &str,
-    token: &TokenArg,
+    access: Access<'_>,
     is_forced: bool,
     ui: &Ui,
 ) -> Result<(), CliError> {
-    let old = Identity::open(&home.retired_home(name)?)?;
+    let Access { token, passphrase } = access;
+    let mut old = Identity::open(&home.retired_home(name)?)?;
     let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) else {
         return Ok(());
     };
     let client = connect(server.endpoint(), ui)?;
     let theirs = Inbox::open(&old.home)?;
     let bar = ui.bar();
-    let reader = Reader::new(&old)?;
-    let fetched = collect(&client, &old, &theirs, &reader, |stage| show(&bar, stage)).await;
+    let progress = |stage| show(&bar, stage);
+    let fetched = match collect_locked(&client, &old, &theirs, progress).await {
+        // Queries need the secret.
+        Ok(None) => {
+            old.home = unlocked(old.home, passphrase)?;
+            let reader = Reader::new(&old)?;
+            collect(&client, &old, &theirs, &reader, progress).await
+        }
+        Ok(Some(collected)) => Ok(collected),
+        Err(error) => Err(error),
+    };
     drop(bar);
     match fetched {
         Ok(collected) => inbox::print_report(ui, &old, &collected),
