@@ -46,7 +46,7 @@ pub(crate) fn plan<T: Edit>(
 ) -> Result<(), T::Error> {
     Number::Short.set(tx, sizes.short)?;
     Number::Room.set(tx, sizes.room)?;
-    Number::Most.set(tx, sizes.most)?;
+    Number::Most.set(tx, sizes.fetch)?;
     let mut from = messages.saturating_sub(sizes.window);
     for (number, job) in JOBS.all(tx)? {
         // A fetch that a person's act requested has no turn. Whether a range was kept must not matter here.
@@ -67,7 +67,7 @@ pub(crate) fn plan<T: Edit>(
     let covered = from.max(old.start).max(Number::First.get(tx)?)..old.end;
     set(tx, &covered)?;
     let turn = Some(Number::Turn.get(tx)?);
-    for piece in Stride::new(covered, 1).pieces(sizes.most) {
+    for piece in Stride::new(covered, 1).pieces(sizes.fetch) {
         let fetch = Job::of_kind(Kind::Fetch, piece);
         add(tx, &Job { turn, ..fetch })?;
     }
@@ -95,6 +95,7 @@ mod tests {
         room: 3,
         window: 40,
         most: 24,
+        fetch: 24,
     };
     const FORM: Form = Form {
         bound: 0,

@@ -101,6 +101,7 @@ fn messages_that_a_fetch_has_no_room_for_come_with_the_next_ones() {
 fn a_backlog_of_hundreds_comes_by_and_by() {
     let mut world = world();
     (world.rounds, world.server.digest_messages) = (large(), 1 << 16);
+    world.server.fetch_messages = 1 << 16;
     post(&mut world.server, 1_500, 3);
     for came in [56, 112, 168, 224, 280, 336, 392, 448, 500, 500] {
         sync(&mut world, &[]);
@@ -118,6 +119,7 @@ type Hers = fn(u64) -> bool;
 fn script(hers: Hers, scans_rubbish: bool) -> World {
     let mut world = world();
     (world.rounds, world.server.digest_messages) = (large(), 2_000);
+    world.server.fetch_messages = 2_000;
     world.server.scans_rubbish = scans_rubbish;
     let fails = |at, kind| but(at, Fate::Fails(kind));
     let syncs = [

@@ -100,6 +100,7 @@ pub(super) struct Server {
     pub(super) log: Vec<String>,
     /// The highest number of messages of a digest.
     pub(super) digest_messages: u64,
+    pub(super) fetch_messages: u64,
     /// Whether scans list some messages at random in place of the recipient's.
     pub(super) scans_rubbish: bool,
     jobs: BTreeMap<Vec<u8>, JobRequest>,
@@ -124,6 +125,7 @@ impl Default for Server {
             first: 0,
             log: Vec::new(),
             digest_messages: 24,
+            fetch_messages: 20,
             scans_rubbish: false,
             jobs: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -252,6 +254,7 @@ impl Server {
                 bound: 0,
                 step: 1 << 16,
                 orders: 1,
+                fetch_messages: self.fetch_messages,
             })),
             Call::Seeds(range) => {
                 if range.start < self.first || range.end > self.board.len() as u64 {
