@@ -41,7 +41,7 @@ pub(crate) const ASK: &str = "\
 Examples:
   omr ask --secret-key bob/secret.key --scan scan --out query
   omr ask --secret-key bob/secret.key --scan scan \
-    --after query --out second
+    --after query --out query2
 
 A query asks for 56 messages, and shows neither which nor how many are wanted: others fill it. Send it to the \
 detector, which answers with `omr fetch`, also if the scan has no message for you: who asks only then shows that \
