@@ -6,22 +6,20 @@ Usage: python3 reference/rounds_places.py [TRIALS]
 A page of 1,792 messages, of which each draws 4 of 64 buckets with 128 places; a bucket that is full is skipped. A query
 gives each of 56 messages one of its buckets, and each bucket one message. Late messages of a page lie in fewer buckets,
 because some are full. Before the last message, at least 1,024 of 8,192 places are free, so that 8 buckets have room at
-least, whatever was drawn. Random numbers stand for the stream of a seed. Standard library; half an hour for 1,000,000.
+least, whatever was drawn. Random numbers stand for the stream of a seed. Standard library, some minutes for 100,000.
 
-    56 messages, in 1,000,000 queries    with one left out    messages left out
-    anywhere in 37 pages                 W
-    anywhere in one page                 O
-    the last of one page                 E
+    56 messages of               queries    with one left out    messages left out
+    37 pages                      99,964                    2                    2
+    one page                     100,000                    1                    1
+    the end of one page          100,000                  427                  517
 
-The fewest buckets with room before a last message: F.
+The fewest buckets with room before a last message: 50.
 """
 
 import random
 import sys
 
 BUCKETS, CHOICES, POSITIONS, PAGE, PAGES, FETCHED = 64, 4, 128, 1792, 37, 56
-# Queries for messages of the same pages.
-QUERIES = 500
 
 
 def page(rng):
@@ -59,8 +57,8 @@ def left_out(messages):
 def main():
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     rng = random.Random(1)
-    found, least = {"anywhere in 37 pages": [], "anywhere in one page": [], "the last of one page": []}, BUCKETS
-    pages = []
+    found = {"37 pages": [], "one page": [], "the end of one page": []}
+    pages, least = [], BUCKETS
     for trial in range(trials):
         newest, room = page(rng)
         least = min(least, room)
@@ -68,12 +66,12 @@ def main():
         pages = [*pages[-(PAGES - 1) :], newest]
         anywhere = [pages[m // PAGE][m % PAGE] for m in rng.sample(range(len(pages) * PAGE), FETCHED)]
         if len(pages) == PAGES:
-            found["anywhere in 37 pages"].append(left_out(anywhere))
-        found["anywhere in one page"].append(left_out(rng.sample(newest, FETCHED)))
-        found["the last of one page"].append(left_out(newest[-FETCHED:]))
-    print(f"{FETCHED} messages: queries, with one left out, messages left out")
+            found["37 pages"].append(left_out(anywhere))
+        found["one page"].append(left_out(rng.sample(newest, FETCHED)))
+        found["the end of one page"].append(left_out(newest[-FETCHED:]))
+    print(f"{FETCHED} messages of               queries    with one left out    messages left out")
     for what, counts in found.items():
-        print(f"{what}: {len(counts):,} {sum(map(bool, counts)):,} {sum(counts):,}")
+        print(f"{what:25} {len(counts):10,} {sum(map(bool, counts)):20,} {sum(counts):20,}")
     print(f"The fewest buckets with room before a last message: {least}")
 
 

@@ -79,7 +79,7 @@ fn every_bucket_answers_at_full_size() {
     assert!(worst < 0.4, "{worst}");
 }
 
-/// Up to five queries, so that lists of selections are taken by fours, by twos and alone.
+/// With up to five queries, lists of selections are taken by fours, by twos and alone.
 #[test]
 fn queries_together_get_the_answers_of_queries_alone() {
     let mut worlds: Vec<World> = (10..15).map(|seed| World::new(TINY, seed)).collect();
@@ -120,7 +120,7 @@ fn a_query_of_other_rows_is_refused() {
     assert_eq!(error.to_string(), "expected 1 rows, found 72");
 }
 
-/// Rows of one ciphertext and of several, where the last one is not full.
+/// Rows fill one ciphertext or several, and the last one is not always full.
 #[test]
 fn a_query_is_decrypted_to_its_choices() {
     let mut world = World::new(TINY, 8);
