@@ -5,7 +5,7 @@ Usage: python3 reference/rounds.py [OUT]     (default: testdata/rounds beside th
 
 `scan.json`: packed ciphertexts of a section, the keys that switch them to one mask, from given secrets and errors, the
 rounded masks and bodies, and the distances that a recipient reads. `places.json`, `units.json`: what is drawn from a
-seed. `fetch.json`: keys from given secrets and errors, messages of six pages, a query in the clear and encrypted, its
+page's seed. `seeds.json`: seeds of pages from a detector's secret. `fetch.json`: keys from given secrets and errors, messages of six pages, a query in the clear and encrypted, its
 answer, and the symbols by bucket.
 
 What is encrypted here is also decrypted and compared with the exact values before a file is written. Insecure small
@@ -183,6 +183,20 @@ def units_case():
     return {"p": P, "seed": list(seed), "cases": cases}
 
 
+def seeds_case():
+    """Ranges that end within a page, with it and behind it, of pages of the published shape."""
+    secret, page, out = RNG.randbytes(32), 1792, []
+    for start, end in [(0, 1), (1791, 1793), (1700, 2 * page), (page, 2 * page), (page, 2 * page + 1), (0, 3 * page - 1)]:
+        seeds = []
+        for number in range(start // page, -(-end // page)):
+            source = stream("omr rounds page seed v1", secret, [number, min((number + 1) * page, end)])
+            seeds.append([next(source) for _ in range(32)])
+        out.append({"range": [start, end], "seeds": seeds})
+    # A whole page has one seed, a part of it another one.
+    assert out[2]["seeds"][1] == out[3]["seeds"][0] == out[4]["seeds"][0] == out[5]["seeds"][1] != out[1]["seeds"][1]
+    return {"secret": list(secret), "cases": out}
+
+
 # Fetch
 
 
@@ -248,7 +262,9 @@ def main():
     beside = pathlib.Path(__file__).resolve().parent.parent / "testdata" / "rounds"
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else beside
     out.mkdir(parents=True, exist_ok=True)
-    cases = {"scan": scan_case, "places": places_case, "units": units_case, "fetch": fetch_case}
+    cases = {
+        "scan": scan_case, "places": places_case, "units": units_case, "fetch": fetch_case, "seeds": seeds_case,
+    }  # fmt: skip
     for name, case in cases.items():
         (out / f"{name}.json").write_text(json.dumps(case(), separators=(",", ":")) + "\n")
 

@@ -131,8 +131,9 @@ export class Inbox {
       }
       case "limits": {
         const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}))).limits);
-        const { digestMessages, bound, step, orders } = limits;
-        return () => this.#rules.answerLimits(Number(digestMessages), bound, Number(step), orders);
+        const { digestMessages, bound, step, orders, fetchMessages } = limits;
+        const [messages, fetched] = [digestMessages, fetchMessages].map(Number);
+        return () => this.#rules.answerLimits(messages, bound, Number(step), orders, fetched);
       }
       case "seeds": {
         const range = { start: BigInt(call.start), end: BigInt(call.end) };

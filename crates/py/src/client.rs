@@ -5,6 +5,7 @@ use crate::fault::{Fault, check_params};
 use crate::files::Given;
 use crate::network::Network;
 use crate::post::{Post, parts, writer};
+use crate::rounds::{FetchAnswer, FetchQuery, Scan};
 use crate::running::{Watch, run};
 use crate::sets::set;
 use omr_client::os_rng;
@@ -146,6 +147,9 @@ impl Client {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Digest> {
         let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
+        if scheme == Some(Scheme::TwoRounds) {
+            return Err(Fault::OnlyScans.into());
+        }
         let range = range.map(crate::detector::bounds).transpose()?;
         let hashes: Vec<_> = keys
             .iter()
@@ -155,17 +159,62 @@ impl Client {
             let board = self.wait(watch, self.inner.board())?;
             let range = range.unwrap_or(board.first_index..board.messages);
             let request = CreateJobRequest {
-                request_id: random_id().to_vec().into(),
                 key_hashes: hashes.iter().map(|hash| hash.to_vec().into()).collect(),
-                start: range.start,
-                end: range.end,
                 bound,
                 indices_only,
                 scheme: scheme.map_or(0, |scheme| scheme.tag().into()),
-                step: 0,
+                ..job(&range)
             };
             let digest = Digest::of_file(&self.made(watch, &request)?)?;
-            checked(digest, &board, &range)
+            check_params(&board.params_id, digest.set.name())?;
+            let found = digest.response.request().range;
+            checked(digest.response.board_id(), found, &board, &range)?;
+            Ok(digest)
+        })
+    }
+
+    /// Requests a scan and downloads it.
+    #[pyo3(signature = (key, *, range=None, progress=None))]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        key: PyBackedBytes,
+        range: Option<&Bound<'_, pyo3::types::PyRange>>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Scan> {
+        let range = range.map(crate::detector::bounds).transpose()?;
+        let hash = hash_of(&key)?;
+        run(py, &None, progress, |watch| {
+            let board = self.wait(watch, self.inner.board())?;
+            let range = range.unwrap_or(board.first_index..board.messages);
+            let request = in_two_rounds(&range, hash);
+            let scan = Scan::of_file(&self.made(watch, &request)?)?;
+            check_params(&board.params_id, scan.set.name())?;
+            let header = &scan.scanned.header;
+            checked(header.board_id, header.range.clone(), &board, &range)?;
+            Ok(scan)
+        })
+    }
+
+    /// Sends a query and downloads its answer.
+    #[pyo3(signature = (key, query, *, progress=None))]
+    fn fetch(
+        &self,
+        py: Python<'_>,
+        key: PyBackedBytes,
+        query: &Bound<'_, FetchQuery>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<FetchAnswer> {
+        let (hash, query) = (hash_of(&key)?, query.get());
+        run(py, &None, progress, |watch| {
+            let request = CreateJobRequest {
+                query: query.bytes.clone().into(),
+                ..in_two_rounds(&query.header.range, hash)
+            };
+            let answer = FetchAnswer::of_file(&self.made(watch, &request)?)?;
+            check_params(query.set.name(), answer.set.name())?;
+            query.header.expect(&answer.header)?;
+            Ok(answer)
         })
     }
 
@@ -230,18 +279,40 @@ fn sealed(board: &v1::Board, post: &Post) -> Result<Vec<v1::Message>, Fault> {
     parts(&writer, post)?.into_iter().map(message).collect()
 }
 
-/// Checks that a digest is the requested one.
+/// Returns a request for a digest of a range, by any scheme, without keys.
+fn job(range: &Range<u64>) -> CreateJobRequest {
+    CreateJobRequest {
+        request_id: random_id().to_vec().into(),
+        start: range.start,
+        end: range.end,
+        ..CreateJobRequest::default()
+    }
+}
+
+/// Returns a request for a scan of a range.
+fn in_two_rounds(range: &Range<u64>, key: [u8; 32]) -> CreateJobRequest {
+    CreateJobRequest {
+        key_hashes: vec![key.to_vec().into()],
+        scheme: Scheme::TwoRounds.tag().into(),
+        ..job(range)
+    }
+}
+
+/// Checks that a digest or a scan is the requested one, by its board and its range.
 ///
-/// Errors: `OtherParams`; `Remote` for another board or another range.
-fn checked(digest: Digest, board: &v1::Board, range: &Range<u64>) -> Result<Digest, Fault> {
-    check_params(&board.params_id, digest.set.name())?;
-    let (id, found) = (digest.response.board_id(), digest.response.request().range);
+/// Errors: `Remote` for another board or another range.
+fn checked(
+    id: [u8; 16],
+    found: Range<u64>,
+    board: &v1::Board,
+    range: &Range<u64>,
+) -> Result<(), Fault> {
     if id[..] != board.board_id[..] {
         let found = omr_protocol::hex(&id);
         return Err(RemoteError::answer("FetchDigest", "a digest of the board", found).into());
     }
     if found == *range {
-        Ok(digest)
+        Ok(())
     } else {
         let found = format!("one of {}..{}", found.start, found.end);
         Err(RemoteError::answer("FetchDigest", "a digest of the range", found).into())

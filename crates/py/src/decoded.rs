@@ -1,11 +1,11 @@
-//! The decoded content of digests.
+//! The decoded content of digests, scans and answers.
 
 use omr_client::fragment::Whole;
-use omr_client::letter::LetterError;
 use omr_client::letters::{self, Opened};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A letter to the recipient.
 #[pyclass(frozen, get_all, module = "omr")]
@@ -63,7 +63,7 @@ impl LeftOut {
     }
 }
 
-/// Everything in digests for a recipient: a sequence of letters.
+/// Everything in files for a recipient: a sequence of letters.
 #[pyclass(frozen, get_all, sequence, module = "omr")]
 pub(crate) struct Decoded {
     letters: Py<PyList>,
@@ -96,15 +96,25 @@ impl Decoded {
 }
 
 impl Decoded {
-    pub(crate) fn new(py: Python<'_>, opened: Opened) -> PyResult<Self> {
+    /// Returns the content of files. The payloads of `unreadable` messages do not match their checksums.
+    pub(crate) fn new(
+        py: Python<'_>,
+        opened: Opened,
+        unreadable: &BTreeSet<u64>,
+    ) -> PyResult<Self> {
         let letter = |(index, whole): (u64, Whole)| {
             let (name, data) = (whole.name, PyBytes::new(py, &whole.bytes).unbind());
             Py::new(py, Letter { index, name, data })
         };
-        let left_out = |(index, error): (u64, LetterError)| {
-            let reason = error.to_string();
-            Py::new(py, LeftOut { index, reason })
-        };
+        let mut reasons: BTreeMap<u64, String> = BTreeMap::new();
+        for (index, error) in opened.left_out {
+            reasons.insert(index, error.to_string());
+        }
+        for &index in unreadable {
+            let reason = "the payload does not match its checksum: another query brings it";
+            reasons.insert(index, reason.to_owned());
+        }
+        let left_out = |(index, reason)| Py::new(py, LeftOut { index, reason });
         let incomplete = |one: letters::Incomplete| {
             let indices = one.parts.keys().copied().collect();
             let (have, total) = (one.have, one.total);
@@ -118,7 +128,7 @@ impl Decoded {
         Ok(Self {
             letters: list(py, opened.whole.into_iter().map(letter))?,
             incomplete: list(py, opened.incomplete.into_iter().map(incomplete))?,
-            left_out: list(py, opened.left_out.into_iter().map(left_out))?,
+            left_out: list(py, reasons.into_iter().map(left_out))?,
             indices: opened.pertinent.into_iter().collect(),
         })
     }

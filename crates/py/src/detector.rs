@@ -4,12 +4,14 @@ use crate::board::Board;
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params};
 use crate::files::Given;
+use crate::rounds::{FetchAnswer, FetchQuery, Rounds, Scan};
 use crate::running::{Counted, Threads, Watch, run};
 use crate::session::{Session, Wanted};
 use crate::sets::set;
 use omr_detector::engine::on_cpu;
 use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::instantomr::InstantDetector;
+use omr_detector::rounds::RoundsDetector;
 use omr_detector::{Progress, placement_seed};
 use omr_protocol::frame::{FrameError, Opened};
 use omr_protocol::instantomr::InstantKey;
@@ -47,8 +49,10 @@ pub(crate) struct Detector {
 struct Keys {
     set: Arc<ParamSet>,
     kinds: Vec<EngineKind>,
+    /// The keys that make digests.
     engines: Engines,
     instant: Option<Arc<InstantDetector>>,
+    rounds: Option<Rounds>,
 }
 
 #[pymethods]
@@ -97,6 +101,7 @@ impl Detector {
         let payload = (!indices).then_some(board.place.payload_bytes);
         let request = Request::new(range, bound, payload);
         let scheme = match scheme {
+            Some(Scheme::TwoRounds) => return Err(Fault::OnlyScans.into()),
             Some(scheme) => scheme,
             None => self.keys.scheme(&request)?,
         };
@@ -116,6 +121,39 @@ impl Detector {
             Digest::new(&self.keys.set, answer, lost)
         })?;
         Ok(made)
+    }
+
+    #[pyo3(signature = (board, *, range=None, progress=None))]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        board: &Bound<'_, Board>,
+        range: Option<&Bound<'_, pyo3::types::PyRange>>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Scan> {
+        let (rounds, board) = (self.rounds()?, board.get());
+        check_params(self.keys.set.name(), board.set.name())?;
+        let range = of_board(board, range)?;
+        run(py, &self.threads, progress, |watch| {
+            rounds.scan(board, range, watch)
+        })
+    }
+
+    #[pyo3(signature = (board, query, *, progress=None))]
+    fn fetch(
+        &self,
+        py: Python<'_>,
+        board: &Bound<'_, Board>,
+        query: &Bound<'_, FetchQuery>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<FetchAnswer> {
+        let (rounds, board, query) = (self.rounds()?, board.get(), query.get());
+        check_params(self.keys.set.name(), board.set.name())?;
+        check_params(self.keys.set.name(), query.set.name())?;
+        check_kept(board, &query.header.range)?;
+        run(py, &self.threads, progress, |watch| {
+            rounds.fetch(board, query, watch)
+        })
     }
 
     #[pyo3(signature = (board, *, start=None, bound=50, room=None, indices_only=false))]
@@ -162,6 +200,13 @@ impl Detector {
     fn instant(&self) -> Result<Arc<InstantDetector>, Fault> {
         self.keys.instant.clone().ok_or(Fault::NoInstant)
     }
+
+    /// Returns the key for two rounds.
+    ///
+    /// Errors: `NoRounds`.
+    fn rounds(&self) -> Result<&Rounds, Fault> {
+        self.keys.rounds.as_ref().ok_or(Fault::NoRounds)
+    }
 }
 
 impl Keys {
@@ -181,6 +226,7 @@ impl Keys {
                     kinds: Vec::new(),
                     engines: Engines::default(),
                     instant: None,
+                    rounds: None,
                 }),
             };
             check_params(keys.set.name(), name)?;
@@ -201,9 +247,16 @@ impl Keys {
             return Err(Fault::TwoKeys(kind));
         }
         match kind {
-            EngineKind::Sophomr | EngineKind::Rounds => {
+            EngineKind::Sophomr => {
                 let engine = on_cpu(&self.set, kind)?;
                 self.engines.add(engine.load(&mut file)?);
+            }
+            EngineKind::Rounds => {
+                let detector = RoundsDetector::load(self.set.rounds()?, file)?;
+                self.rounds = Some(Rounds {
+                    set: self.set.clone(),
+                    detector: Arc::new(detector),
+                });
             }
             // Sessions need the key in this form.
             EngineKind::Instantomr => {
@@ -220,10 +273,10 @@ impl Keys {
 
     /// Returns the scheme that answers a request with all keys.
     ///
-    /// Errors: `NoKey`.
+    /// Errors: `OnlyScans`.
     fn scheme(&self, request: &Request) -> Result<Scheme, Fault> {
         let payloads = request.payload_bytes.is_some();
-        let scheme = self.engines.scheme(payloads).ok_or(Fault::NoKey)?;
+        let scheme = self.engines.scheme(payloads).ok_or(Fault::OnlyScans)?;
         Ok(match &self.set.spec().sophomr {
             Some(spec) => {
                 Costs::default().narrowed(scheme, &request.range, spec.n as u64, payloads)
@@ -249,11 +302,20 @@ fn of_board(
     board: &Board,
     range: Option<&Bound<'_, pyo3::types::PyRange>>,
 ) -> PyResult<Range<u64>> {
-    let board = board.inner()?;
     let Some(range) = range else {
-        return Ok(board.first()..board.len());
+        let messages = board.inner()?;
+        return Ok(messages.first()..messages.len());
     };
-    let Range { start, end } = bounds(range)?;
+    let range = bounds(range)?;
+    check_kept(board, &range)?;
+    Ok(range.start..range.end.max(range.start))
+}
+
+/// Checks that a board has the messages of a range.
+///
+/// Errors: `Closed`, `Store`.
+fn check_kept(board: &Board, range: &Range<u64>) -> Result<(), Fault> {
+    let (board, &Range { start, end }) = (board.inner()?, range);
     let (first, expected) = (board.first(), board.len());
     if end > expected {
         let outside = StoreError::OutOfRange {
@@ -261,7 +323,7 @@ fn of_board(
             end,
             expected,
         };
-        return Err(Fault::from(outside).into());
+        return Err(outside.into());
     }
     if start < first && start < end {
         let expired = StoreError::Expired {
@@ -269,9 +331,9 @@ fn of_board(
             end: end.min(first),
             first,
         };
-        return Err(Fault::from(expired).into());
+        return Err(expired.into());
     }
-    Ok(start..end.max(start))
+    Ok(())
 }
 
 /// Converts a `range` of Python.

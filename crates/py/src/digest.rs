@@ -2,15 +2,14 @@
 
 use crate::board::PyRange;
 use crate::fault::{Fault, header_of};
-use crate::files::{Given, save};
+use crate::files::{Given, save_public};
 use crate::sets::set;
+use omr_detector::Stages;
 use omr_detector::engine::Answer;
-use omr_disk::temporary::Access;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ pub(crate) struct Digest {
     pub(crate) set: Arc<ParamSet>,
     pub(crate) response: Response,
     bytes: Vec<u8>,
-    stages: Vec<(&'static str, f64)>,
+    stages: Stages,
     unusable_clues: usize,
     lost: Vec<u64>,
 }
@@ -48,12 +47,7 @@ impl Digest {
 
     #[pyo3(signature = (path, *, overwrite=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
-        let write = || {
-            save(&path, Access::Public, overwrite, |file| {
-                Ok(file.write_all(&self.bytes)?)
-            })
-        };
-        Ok(py.detach(write)?)
+        Ok(py.detach(|| save_public(&path, overwrite, &self.bytes))?)
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -98,19 +92,17 @@ impl Digest {
     #[getter]
     fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let seed = match &self.response {
-            Response::Sophomr(digest) | Response::Hybrid(digest, _) => &digest.header.seed,
-            Response::Instantomr(digest) => &digest.header.seed,
+            Response::Sophomr(digest) | Response::Hybrid(digest, _) => &digest.header.seed[..],
+            Response::Instantomr(digest) => &digest.header.seed[..],
+            // Scans are objects of another class.
+            Response::Scan(_) => &[],
         };
         PyBytes::new(py, seed)
     }
 
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stages = PyDict::new(py);
-        for (name, seconds) in &self.stages {
-            stages.set_item(name, seconds)?;
-        }
-        Ok(stages)
+        seconds(py, &self.stages)
     }
 
     #[getter]
@@ -142,7 +134,7 @@ impl Digest {
             set: set.clone(),
             bytes: answer.response.to_bytes(set)?,
             response: answer.response,
-            stages: answer.stages.seconds().to_vec(),
+            stages: answer.stages,
             // The detector counts lost messages among the clues that cannot be read.
             unusable_clues: answer.unusable_clues.saturating_sub(lost.len()),
             lost,
@@ -165,9 +157,18 @@ impl Digest {
             response: Response::from_bytes(&set, bytes)?,
             bytes: bytes.to_vec(),
             set,
-            stages: Vec::new(),
+            stages: Stages::default(),
             unusable_clues: 0,
             lost: Vec::new(),
         })
     }
+}
+
+/// Returns the seconds of each stage as a dictionary.
+pub(crate) fn seconds<'py>(py: Python<'py>, stages: &Stages) -> PyResult<Bound<'py, PyDict>> {
+    let named = PyDict::new(py);
+    for (name, seconds) in stages.seconds() {
+        named.set_item(name, seconds)?;
+    }
+    Ok(named)
 }

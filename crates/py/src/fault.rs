@@ -8,6 +8,7 @@ use omr_detector::DetectorError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
 use omr_protocol::instantomr::{OtherHistory, SessionError};
+use omr_protocol::rounds::RoundsError;
 use omr_protocol::scheme::SchemeError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{
@@ -90,6 +91,25 @@ pub(crate) enum Fault {
     /// A session needs InstantOMR's key.
     #[error("expected a detection key for InstantOMR, which sessions need, found none")]
     NoInstant,
+    /// Scans and fetches need the key for two rounds.
+    #[error("expected a detection key for two rounds, which scans and fetches need, found none")]
+    NoRounds,
+    /// A key for two rounds makes no digests.
+    #[error(
+        "expected a detection key that makes digests, found one for two rounds: it makes scans"
+    )]
+    OnlyScans,
+    /// A file of two rounds is invalid, or about other messages.
+    #[error(transparent)]
+    Rounds(#[from] RoundsError),
+    /// The scan contains all payloads.
+    #[error(
+        "expected a scan without payloads, found one that contains them all: decode it, nothing is to be fetched"
+    )]
+    WholeScan,
+    /// The scan or the query of an answer is missing.
+    #[error("expected the {0} of an answer in the same call, found none")]
+    LoneAnswer(&'static str),
     /// The session was started with another board.
     #[error("expected board {}, on which the session began, found {}", .0.expected, .0.found)]
     OtherBoard(Mismatch<String>),
@@ -123,7 +143,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Scheme(#[from] SchemeError),
     /// The name of the engine is unknown.
-    #[error("expected the engine sophomr or instantomr, found {0:?}")]
+    #[error("expected the engine sophomr, instantomr or two-rounds, found {0:?}")]
     Engine(String),
     /// The seed has a wrong length.
     #[error("expected a seed of {} bytes, found {}", .0.expected, .0.found)]

@@ -5,7 +5,7 @@ use omr_disk::temporary::{Access, Unfinished, folder_of, temporary};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -72,4 +72,13 @@ pub(crate) fn save(
     write(file.file())?;
     file.sync()?;
     Ok(file.persist(path, overwrite)?)
+}
+
+/// Writes a public file whose bytes are in memory.
+///
+/// Errors: those of [`save`].
+pub(crate) fn save_public(path: &Path, overwrite: bool, bytes: &[u8]) -> Result<(), Fault> {
+    save(path, Access::Public, overwrite, |file| {
+        Ok(file.write_all(bytes)?)
+    })
 }

@@ -1,16 +1,18 @@
 //! Recipients: a secret, an address, and the detection keys that are made from the secret.
 
+mod found;
+
 use crate::board::Board;
 use crate::decoded::Decoded;
 use crate::detector::engine;
-use crate::digest::Digest;
 use crate::fault::{Fault, check_params, header_of};
 use crate::files::{Given, save};
+use crate::rounds::{FetchQuery, Scan};
 use crate::running::{Counted, Watch, run};
 use crate::sets::set;
-use omr_client::letters::{Letters, Opened};
+use found::{File, Files};
 use omr_client::locked::{Passphrase, lock, unlock};
-use omr_client::{SecretKey, decode, identity, os_rng, write_detection_key};
+use omr_client::{SecretKey, identity, os_rng, write_detection_key};
 use omr_detector::Progress;
 use omr_disk::temporary::Access;
 use omr_protocol::frame::Kind;
@@ -37,7 +39,7 @@ pub(crate) struct Identity {
     address: Option<ClueKey>,
 }
 
-/// A message of a digest, unopened.
+/// A message, unopened.
 #[pyclass(frozen, get_all, module = "omr")]
 pub(crate) struct Retrieved {
     index: u64,
@@ -186,45 +188,53 @@ impl Identity {
         })
     }
 
-    /// Returns the letters in digests of one board.
-    #[pyo3(signature = (*digests, sealing=None))]
+    /// Encrypts a query for the messages of a scan for which no earlier query asks.
+    #[pyo3(signature = (scan, *earlier))]
+    fn ask(
+        &self,
+        py: Python<'_>,
+        scan: &Bound<'_, Scan>,
+        earlier: Vec<Bound<'_, FetchQuery>>,
+    ) -> PyResult<FetchQuery> {
+        let scan = scan.get();
+        let earlier: Vec<&FetchQuery> = earlier.iter().map(Bound::get).collect();
+        Ok(py.detach(|| self.asked(scan, &earlier))?)
+    }
+
+    /// Returns the letters in files of one board.
+    #[pyo3(signature = (*files, sealing=None))]
     fn decode(
         &self,
         py: Python<'_>,
-        digests: Vec<Bound<'_, Digest>>,
+        files: Vec<File<'_>>,
         sealing: Option<&str>,
     ) -> PyResult<Decoded> {
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
-        let digests: Vec<&Digest> = digests.iter().map(Bound::get).collect();
-        let unvouched = sealing.is_none() && digests.iter().any(|digest| is_unvouched(digest));
-        let opened = py.detach(|| self.opened(&digests, sealing))?;
+        let files = Files::new(&files);
+        let unvouched = sealing.is_none() && files.are_unvouched();
+        let (opened, unreadable) = py.detach(|| self.opened(&files, sealing))?;
         if unvouched && !opened.pertinent.is_empty() {
             warn(py)?;
         }
-        Decoded::new(py, opened)
+        Decoded::new(py, opened, &unreadable)
     }
 
-    /// Returns the messages in a digest, unopened.
-    fn retrieve(&self, py: Python<'_>, digest: &Bound<'_, Digest>) -> PyResult<Vec<Retrieved>> {
-        let digest = digest.get();
-        let found = py.detach(|| self.found(digest))?;
+    /// Returns the messages in files, unopened.
+    #[pyo3(signature = (*files))]
+    fn retrieve(&self, py: Python<'_>, files: Vec<File<'_>>) -> PyResult<Vec<Retrieved>> {
+        let files = Files::new(&files);
+        let found = py.detach(|| self.found(&files))?;
         let retrieved = |one: omr_client::Retrieved| Retrieved {
             index: one.index,
             payload: one.payload.map(|bytes| PyBytes::new(py, &bytes).unbind()),
         };
-        Ok(found.into_iter().map(retrieved).collect())
+        Ok(found.into_messages().into_iter().map(retrieved).collect())
     }
 
     fn __repr__(&self) -> String {
         let id = hex(&self.secret.address_id);
         format!("<omr.Identity {id}: {}>", self.set.name())
     }
-}
-
-/// Returns whether only the detector vouches for the payloads of a digest.
-fn is_unvouched(digest: &Digest) -> bool {
-    let payloads = digest.response.request().payload_bytes.is_some();
-    payloads && digest.response.sealing() == Sealing::None
 }
 
 /// Warns that only the detector vouches for payloads.
@@ -341,40 +351,5 @@ impl Identity {
             &mut out,
         )?;
         Ok(())
-    }
-
-    /// Returns the opened letters of digests of one board.
-    ///
-    /// Errors: `OtherDigest`, `OtherSealing`; those of [`Self::found`].
-    fn opened(&self, digests: &[&Digest], sealing: Option<Sealing>) -> Result<Opened, Fault> {
-        let mut letters = Letters::default();
-        let first = digests.first().map(|digest| digest.response.board_id());
-        for digest in digests {
-            let found = digest.response.board_id();
-            if let Some(expected) = first.filter(|expected| *expected != found) {
-                return Err(Fault::OtherDigest(Mismatch::new(
-                    hex(&expected),
-                    hex(&found),
-                )));
-            }
-            let found = digest.response.sealing();
-            if let Some(expected) = sealing.filter(|expected| *expected != found) {
-                return Err(Fault::OtherSealing(Mismatch::new(expected, found)));
-            }
-            let found = self.found(digest)?;
-            match digest.response.request().payload_bytes {
-                None => letters.take(&found),
-                Some(_) => letters.open(&self.set, &self.secret, &digest.response, &found),
-            }
-        }
-        Ok(letters.finish())
-    }
-
-    /// Returns the messages in a digest.
-    ///
-    /// Errors: `OtherParams`, `Decode`.
-    fn found(&self, digest: &Digest) -> Result<Vec<omr_client::Retrieved>, Fault> {
-        check_params(self.set.name(), digest.set.name())?;
-        Ok(decode(&self.set, &self.secret, &digest.response)?)
     }
 }

@@ -9,7 +9,7 @@ mod place;
 mod watch;
 
 pub(crate) use canary::Canary;
-pub(crate) use letter::{InboxLetter, Kept, Taken};
+pub(crate) use letter::{InboxLetter, Kept, Taken, Waiting};
 pub(crate) use watch::Watch;
 
 use crate::fault::Fault;
@@ -189,7 +189,8 @@ impl Inbox {
             let taken = opened.take_in()?;
             Ok((taken, fetched?))
         })?;
-        warnings.iter().try_for_each(|text| warn(py, text))?;
+        let all = warnings.iter().chain(&taken.warnings);
+        all.into_iter().try_for_each(|text| warn(py, text))?;
         Taken::new(py, taken)
     }
 
@@ -232,6 +233,13 @@ impl Inbox {
             .into_iter()
             .map(Kept::from)
             .collect())
+    }
+
+    /// Returns how many messages were found and wait for later fetches.
+    fn waiting(&self, py: Python<'_>) -> PyResult<Waiting> {
+        let opened = self.inner()?;
+        let waiting = py.detach(|| opened.mailbox.inbox.waiting());
+        Ok(waiting.map_err(Fault::from)?.into())
     }
 
     /// Has the next fetch request overflowed ranges again.

@@ -24,6 +24,7 @@ mod open;
 mod pdq;
 mod post;
 mod raise;
+mod rounds;
 mod running;
 mod session;
 mod sets;
@@ -45,12 +46,14 @@ mod _omr {
     #[pymodule_export]
     use crate::identity::{Identity, Retrieved};
     #[pymodule_export]
-    use crate::inbox::{Canary, Inbox, InboxLetter, Kept, Taken, Watch};
+    use crate::inbox::{Canary, Inbox, InboxLetter, Kept, Taken, Waiting, Watch};
     #[pymodule_export]
     use crate::message::{Message, Messages};
     #[cfg(feature = "pdq")]
     #[pymodule_export]
     use crate::pdq::{EvaluationKey, Keys, Query, Rows, Schema, Server, Table};
+    #[pymodule_export]
+    use crate::rounds::{FetchAnswer, FetchQuery, Scan};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -12,6 +12,7 @@ use omr_detector::DetectorError;
 use omr_errors::chain;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{OtherHistory, SessionError};
+use omr_protocol::rounds::RoundsError;
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
 use omr_remote::{RemoteError, RemoteErrorKind};
 use omr_store::StoreError;
@@ -49,6 +50,7 @@ impl From<Fault> for PyErr {
             | Fault::Unit
             | Fault::Batches { .. }
             | Fault::Step(_)
+            | Fault::WholeScan
             | Fault::Threads => return PyValueError::new_err(message),
             other => match class(other) {
                 Ok(class) => class,
@@ -105,9 +107,13 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Letter(_) | Fault::TooManyParts(_) => bare("LetterError"),
         Fault::Detector(error) => return detector(error),
         Fault::Plan(error) => plan(&error),
-        Fault::TwoKeys(_) | Fault::NoKey | Fault::NoInstant | Fault::Cut(_) => {
-            bare("DetectorError")
-        }
+        Fault::TwoKeys(_)
+        | Fault::NoKey
+        | Fault::NoInstant
+        | Fault::NoRounds
+        | Fault::OnlyScans
+        | Fault::Cut(_) => bare("DetectorError"),
+        Fault::Rounds(error) => return rounds(error),
         Fault::Remote(error) => return remote(error),
         Fault::Mail(error) => return mail::class(error),
         Fault::InboxClosed => bare("InboxClosedError"),
@@ -116,6 +122,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Worker(omr_worker::WorkerError::NoRight) => bare("AccessError"),
         Fault::Worker(_) => bare("ServerError"),
         Fault::Decode(error) => return Ok(decode(error)),
+        Fault::LoneAnswer(_) => bare("DecodeError"),
         Fault::OtherDigest(ids) => both("DecodeError", ids),
         Fault::OtherSealing(sealings) => both("DecodeError", sealings),
         other => return pdq::class(other),
@@ -186,10 +193,22 @@ fn key(error: DetectionKeyError) -> Result<Class, std::io::Error> {
 fn digest(error: DigestError) -> Result<Class, std::io::Error> {
     match error {
         DigestError::Frame(error) => frame(error),
+        DigestError::Scan(error) => rounds(error),
         DigestError::Params(_) => Ok(bare("ParamsError")),
         DigestError::Length(bytes) => Ok(both("FileError", bytes)),
         _ => Ok(bare("FileError")),
     }
+}
+
+fn rounds(error: RoundsError) -> Result<Class, std::io::Error> {
+    Ok(match error {
+        RoundsError::Frame(error) => return frame(error),
+        RoundsError::Params(_) => bare("ParamsError"),
+        RoundsError::Plan(error) => plan(&error),
+        RoundsError::Length { of, .. } => both("FileError", of),
+        RoundsError::OtherScan(subjects) => both("DetectorError", subjects),
+        _ => bare("FileError"),
+    })
 }
 
 fn session(error: SessionError) -> Result<Class, std::io::Error> {
@@ -216,6 +235,7 @@ fn detector(error: DetectorError) -> Result<Class, std::io::Error> {
         },
         DetectorError::ClueKind(kinds) => both("DetectorError", kinds),
         DetectorError::Plan(error) => plan(&error),
+        DetectorError::Rounds(error) => return rounds(error),
         _ => bare("DetectorError"),
     })
 }

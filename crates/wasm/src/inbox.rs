@@ -318,12 +318,14 @@ impl Inbox {
         bound: u32,
         step: f64,
         orders: u32,
+        fetch_messages: f64,
     ) -> Result<Option<NextCall>, JsError> {
         self.answer(Ok(Answer::Limits(Limits {
             digest_messages: digest_messages as u64,
             bound,
             step: step as u64,
             orders,
+            fetch_messages: fetch_messages as u64,
         })))
     }
 

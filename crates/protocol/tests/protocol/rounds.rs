@@ -1,9 +1,10 @@
 //! Tests that published sets for two rounds have the stated properties, and that weaker sets are refused.
 
-use omr_protocol::ParamsError;
 use omr_protocol::params::{SOPHOMR, SetSpec, largest_log_pq};
-use omr_protocol::rounds::{RoundsParams, RoundsSpec, units};
+use omr_protocol::rounds::{RoundsParams, RoundsPlan, RoundsSpec, page_seeds, units};
+
 use omr_protocol::sophomr::ParamsSpec;
+use omr_protocol::{ClueKind, ParamsError, PlanError};
 use omr_ring::Kernels;
 use serde_json::Value;
 
@@ -92,17 +93,22 @@ fn published_sets_miss_and_mistake_rarely() {
     }
 }
 
+fn numbers(list: &Value) -> Vec<u64> {
+    let list = list.as_array().unwrap();
+    list.iter().map(|x| x.as_u64().unwrap()).collect()
+}
+
+fn seed(list: &Value) -> [u8; 32] {
+    let bytes: Vec<u8> = numbers(list).iter().map(|&x| x as u8).collect();
+    bytes.try_into().unwrap()
+}
+
 /// The units of `reference/rounds.py`; a word of one of the streams is refused.
 #[test]
 fn units_are_the_known_ones() {
     let text = include_str!("../../../../testdata/rounds/units.json");
     let all: Value = serde_json::from_str(text).unwrap();
-    let numbers = |list: &Value| -> Vec<u64> {
-        let list = list.as_array().unwrap();
-        list.iter().map(|x| x.as_u64().unwrap()).collect()
-    };
-    let bytes: Vec<u8> = numbers(&all["seed"]).iter().map(|&x| x as u8).collect();
-    let (seed, p) = (bytes.try_into().unwrap(), all["p"].as_u64().unwrap());
+    let (seed, p) = (seed(&all["seed"]), all["p"].as_u64().unwrap());
     for case in all["cases"].as_array().unwrap() {
         let expected = numbers(&case["units"]);
         let page = case["page"].as_u64().unwrap();
@@ -110,4 +116,51 @@ fn units_are_the_known_ones() {
         let found: Vec<u64> = found.into_iter().map(u64::from).collect();
         assert_eq!(found, expected, "page {page}");
     }
+}
+
+fn plan(params: &RoundsParams, start: u64, end: u64) -> Result<RoundsPlan, PlanError> {
+    RoundsPlan::new(params, start..end, 612, ClueKind::Bound)
+}
+
+/// The seeds of `reference/rounds.py`.
+#[test]
+fn seeds_of_pages_are_the_known_ones() {
+    let text = include_str!("../../../../testdata/rounds/seeds.json");
+    let all: Value = serde_json::from_str(text).unwrap();
+    let (params, secret) = (with(|_| {}).unwrap(), seed(&all["secret"]));
+    for case in all["cases"].as_array().unwrap() {
+        let range = numbers(&case["range"]);
+        let found = page_seeds(&secret, &plan(&params, range[0], range[1]).unwrap());
+        let expected: Vec<[u8; 32]> = case["seeds"].as_array().unwrap().iter().map(seed).collect();
+        assert_eq!(found, expected, "{range:?}");
+    }
+}
+
+#[test]
+fn a_range_has_a_row_for_each_page_that_it_touches() {
+    let params = with(|_| {}).unwrap();
+    let most = 1 << 20;
+    for (start, end, pages) in [
+        (0, 1, 0..1),
+        (0, 1792, 0..1),
+        (1791, 1793, 0..2),
+        (1792, 65_536, 1..37),
+        (1_000, most + 1_000, 0..586),
+        (1_791, most + 1_791, 0..587),
+        (u64::MAX - 5, u64::MAX, u64::MAX / 1792..u64::MAX / 1792 + 1),
+    ] {
+        let plan = plan(&params, start, end).unwrap();
+        assert_eq!(plan.pages(), pages);
+        assert_eq!(plan.rows() as u64, pages.end - pages.start);
+        assert_eq!(page_seeds(&[1; 32], &plan).len(), plan.rows());
+        for index in [start, end - 1] {
+            let page = pages.start + plan.row_of(index) as u64;
+            assert_eq!(page * 1792 + plan.number_in_page(index) as u64, index);
+        }
+        assert_eq!(plan.row_of(end - 1), plan.rows() - 1);
+    }
+    assert!(matches!(
+        plan(&params, 0, most + 1),
+        Err(PlanError::LongRange(_))
+    ));
 }

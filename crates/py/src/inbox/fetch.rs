@@ -43,6 +43,8 @@ pub(super) struct Decoded {
     pub(super) letters: Vec<Received>,
     pub(super) kept: Vec<omr_mail::Kept>,
     pub(super) unopened: usize,
+    /// Warnings for the program's log.
+    pub(super) warnings: Vec<String>,
 }
 
 impl OpenInbox {
@@ -146,7 +148,7 @@ impl OpenInbox {
     /// Errors: `Mail`.
     pub(super) fn take_in(&self) -> Result<Decoded, Fault> {
         let (taken, mut numbers) = self.mailbox.take_in()?;
-        let (mut kept, mut unopened) = (Vec::new(), 0);
+        let (mut kept, mut unopened, mut warnings) = (Vec::new(), 0, Vec::new());
         for taken in taken {
             match taken.outcome {
                 Outcome::Kept(range) => kept.push(range),
@@ -157,7 +159,9 @@ impl OpenInbox {
                     numbers.extend(messages);
                     unopened += closed;
                 }
-                Outcome::Unanswered(_) => {}
+                Outcome::Unanswered(reason) => warnings.push(format!(
+                    "an answer of the server brought nothing ({reason}): its messages wait for the next fetch"
+                )),
             }
         }
         if !kept.is_empty() {
@@ -177,6 +181,7 @@ impl OpenInbox {
             letters,
             kept,
             unopened,
+            warnings,
         })
     }
 }

@@ -97,6 +97,30 @@ impl From<omr_mail::Kept> for Kept {
     }
 }
 
+/// Messages that were found and that later fetches bring.
+#[pyclass(frozen, get_all, module = "omr")]
+pub(crate) struct Waiting {
+    messages: u64,
+    syncs: u64,
+}
+
+#[pymethods]
+impl Waiting {
+    fn __repr__(&self) -> String {
+        let (messages, syncs) = (self.messages, self.syncs);
+        format!("<omr.Waiting: {messages} messages, {syncs} fetches>")
+    }
+}
+
+impl From<omr_mail::Waiting> for Waiting {
+    fn from(waiting: omr_mail::Waiting) -> Self {
+        Self {
+            messages: waiting.messages,
+            syncs: waiting.syncs,
+        }
+    }
+}
+
 /// The result of a fetch: a sequence of letters, with the ranges and payloads that brought none.
 #[pyclass(frozen, get_all, sequence, module = "omr")]
 pub(crate) struct Taken {

@@ -166,9 +166,12 @@ impl Watch {
         Ok(true)
     }
 
-    /// Keeps letters until they are returned, and logs a warning for ranges and payloads that brought none.
+    /// Keeps letters until they are returned, and logs a warning for ranges and answers that brought none.
     fn keep(&self, py: Python<'_>, decoded: Decoded) -> PyResult<()> {
         lock(&self.ahead).extend(objects(py, decoded.letters)?);
+        for text in &decoded.warnings {
+            warn(py, text)?;
+        }
         for kept in decoded.kept {
             let (start, end) = (kept.start, kept.end);
             warn(

@@ -8,7 +8,7 @@ use omr_ring::parallel::*;
 use omr_ring::{Eval, Poly, WORD_LINE, WordRows, place_words};
 use omr_rlwe::{Rlwe, SharedKey, SwitchingKey};
 
-/// The lines of words whose sums are made together: with those of all symbols they stay in the second-level cache.
+/// The lines of words whose sums one task makes: few, so that there are tasks for all threads.
 const LINES: usize = 4;
 
 /// A detector's key of the second round.

@@ -1,0 +1,114 @@
+//! Answers to queries, the results of the second round.
+
+use super::MOST_BYTES;
+use crate::board::PyRange;
+use crate::digest::seconds;
+use crate::fault::{Fault, header_of};
+use crate::files::{Given, save_public};
+use crate::sets::set;
+use omr_detector::Stages;
+use omr_protocol::ParamSet;
+use omr_protocol::frame::Kind;
+use omr_protocol::rounds::RoundsHeader;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A detector's answer to a query, with the figures of its making where it was made here.
+#[pyclass(frozen, eq, module = "omr")]
+pub(crate) struct FetchAnswer {
+    pub(crate) set: Arc<ParamSet>,
+    pub(crate) header: RoundsHeader,
+    /// The hash of the query's file.
+    pub(crate) query: [u8; 32],
+    pub(crate) bytes: Vec<u8>,
+    stages: Stages,
+}
+
+impl PartialEq for FetchAnswer {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+#[pymethods]
+impl FetchAnswer {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, answer: Given) -> PyResult<Self> {
+        Ok(py.detach(|| Self::of_file(&answer.up_to(MOST_BYTES)?))?)
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Self::from_bytes(py, Given::Path(path))
+    }
+
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        Ok(py.detach(|| save_public(&path, overwrite, &self.bytes))?)
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.bytes)
+    }
+
+    #[getter]
+    fn params(&self) -> &str {
+        self.set.name()
+    }
+
+    #[getter]
+    fn range(&self) -> PyRange {
+        PyRange(self.header.range.clone())
+    }
+
+    #[getter]
+    fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        seconds(py, &self.stages)
+    }
+
+    fn __repr__(&self) -> String {
+        let range = &self.header.range;
+        format!(
+            "<omr.FetchAnswer of messages {}..{}, {} bytes>",
+            range.start,
+            range.end,
+            self.bytes.len()
+        )
+    }
+}
+
+impl FetchAnswer {
+    /// Returns an answer that was made here.
+    ///
+    /// Errors: `Params`, `Rounds`.
+    pub(super) fn new(
+        set: &Arc<ParamSet>,
+        answer: omr_protocol::rounds::FetchAnswer,
+        stages: Stages,
+    ) -> Result<Self, Fault> {
+        Ok(Self {
+            bytes: answer.to_bytes(set.rounds()?)?,
+            set: set.clone(),
+            header: answer.header,
+            query: answer.query,
+            stages,
+        })
+    }
+
+    /// Parses an answer's file.
+    ///
+    /// Errors: `Frame`, `Params`, `Rounds`.
+    pub(crate) fn of_file(bytes: &[u8]) -> Result<Self, Fault> {
+        let set = set(&header_of(bytes, &[Kind::FetchAnswer])?.params_id)?;
+        let answer = omr_protocol::rounds::FetchAnswer::from_bytes(set.rounds()?, bytes)?;
+        Ok(Self {
+            set,
+            header: answer.header,
+            query: answer.query,
+            bytes: bytes.to_vec(),
+            stages: Stages::default(),
+        })
+    }
+}
