@@ -1,5 +1,5 @@
 // What the server sees beside what she sees.
-import type { Seen } from "../src/index.js";
+import type { Seen, Waiting } from "../src/index.js";
 import type { Desk } from "./desk.js";
 import type { Entry } from "./ledger.js";
 import { perSquare, Picture } from "./pictures.js";
@@ -121,11 +121,17 @@ function Yours({ desk, messages }: Side) {
       />
       <p>{told}</p>
       <p>
-        {given === undefined ? "Nothing came yet" : fresh === 0 ? "Nothing new in it" : `${grouped(fresh)} new in it`}
+        {given === undefined ? "Nothing came yet" : inside(fresh, desk.waiting)}
       </p>
       {keys.length > 0 && <p>Your secret, which stays here</p>}
     </figure>
   );
+}
+
+/** What she found in what was given. */
+function inside(fresh: number, waiting: Waiting): string {
+  if (fresh > 0) return `${grouped(fresh)} new in it`;
+  return waiting.messages > 0 ? "No whole letter in it yet" : "Nothing new in it";
 }
 
 /** Lines of the log; older ones are of no help. */

@@ -15,7 +15,9 @@ const PEOPLE = {
   nobody: { messages: 0 },
   some: { messages: ROOM },
   many: { messages: MANY },
-  damaged: { messages: MANY, damage: true },
+  // The first or the second answer of the first fetch is damaged: a scan, or what a query gave.
+  damaged: { messages: MANY, damage: 1 },
+  unanswered: { messages: MANY, damage: 2 },
   // Their pages are closed when the query of the first fetch is sent.
   nobodyCut: { messages: 0, cut: true },
   manyCut: { messages: MANY, cut: true },
@@ -46,15 +48,16 @@ export async function rounds(server, somebody, writer, { bent, shown }) {
       (waiting[one.name] ??= []).push((await one.open.evaluate(() => globalThis.me.waiting())).messages);
       logs[one.name] = [one.taken(), await one.open.evaluate(() => globalThis.given.splice(0))];
     }
-    for (const name of ["some", "many", "damaged"]) assert.deepEqual(logs[name], logs.nobody, `${name}, fetch ${sync}`);
+    for (const name of ["some", "many", "damaged", "unanswered"]) assert.deepEqual(logs[name], logs.nobody, `${name}, fetch ${sync}`);
     assert.deepEqual(logs.manyCut, logs.nobodyCut, `a page that was closed, fetch ${sync}`);
     assert.ok(logs.nobody[0].some((call) => call.startsWith("GetSeeds")), logs.nobody[0].join("\n"));
   }
-  assert.deepEqual(letters, { nobody: 0, some: 1, many: 1, damaged: 0, nobodyCut: 0, manyCut: 1 });
+  assert.deepEqual(letters, { nobody: 0, some: 1, many: 1, damaged: 0, unanswered: 0, nobodyCut: 0, manyCut: 1 });
   assert.deepEqual(waiting.nobody, [0, 0, 0, 0, 0]);
   assert.deepEqual(waiting.some, [0, 0, 0, 0, 0]);
   assert.deepEqual(waiting.many, [46, 32, 18, 4, 0]);
   assert.deepEqual(waiting.damaged, [0, 0, 0, 0, 0]);
+  assert.deepEqual(waiting.unanswered, [60, 46, 32, 18, 4]);
   // A query that was sent before its page was closed is sent again as it was.
   for (const { name, queries } of people) {
     const sent = queries().filter((one) => one !== undefined);
@@ -63,6 +66,8 @@ export async function rounds(server, somebody, writer, { bent, shown }) {
     assert.equal(new Set(sent.map((one) => one.length)).size, 1, name);
   }
   // A person has the damaged scan made once more, with all that it found.
+  const unanswered = people.find(({ name }) => name === "unanswered").open;
+  assert.equal((await read(unanswered)).letters.length, 1);
   const damaged = people.find(({ name }) => name === "damaged").open;
   assert.equal(await damaged.evaluate(() => globalThis.me.retryDamaged()), 1);
   let found = 0;
@@ -76,9 +81,10 @@ export async function rounds(server, somebody, writer, { bent, shown }) {
 async function first(one, sync, server, bent) {
   if (sync > 0) return;
   if (one.damage) {
-    const end = await bend(one.open, bent, "DetectionService/FetchDigest", (digest) => {
-      digest.data[digest.data.length >> 1] ^= 1;
-      void end();
+    let digests = 0;
+    await bend(one.open, bent, "DetectionService/FetchDigest", (digest) => {
+      digests += 1;
+      if (digests === one.damage) digest.data[digest.data.length >> 1] ^= 1;
     });
   }
   if (one.cut) {
