@@ -1,6 +1,6 @@
 // The recipient as the page uses her: letters, visits, and what is told of them.
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import type { KeptRange, Listed, Progress, Recipient } from "../src/index.js";
+import type { KeptRange, Listed, Progress, Recipient, Waiting } from "../src/index.js";
 import type { Feed } from "./feed.js";
 import { changed, EMPTY, type Change, type Ledger } from "./ledger.js";
 import { isStale, nextVisit, notePublished, type Settings } from "./settings.js";
@@ -16,6 +16,8 @@ export interface Desk {
   letters: Listed[];
   /** Posts whose digests gave no letters. */
   kept: KeptRange[];
+  /** Posts for her that were found and come later. */
+  waiting: Waiting;
   ledger: Ledger;
   busy: Busy;
   /** Whether the server can look for her letters. */
@@ -33,6 +35,8 @@ export interface Desk {
   sent: number[];
   send(to: string, content: string | Uint8Array, name?: string): Promise<void>;
   reload(): Promise<Listed[]>;
+  /** Has the next visit ask once more for posts whose digests were damaged. */
+  retry(): Promise<void>;
 }
 
 /** What is said of keys that are made and sent. */
@@ -43,6 +47,7 @@ export function keysNews({ stage }: Progress): string {
 export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const [letters, setLetters] = useState<Listed[]>([]);
   const [kept, setKept] = useState<KeptRange[]>([]);
+  const [waiting, setWaiting] = useState<Waiting>({ messages: 0, fetches: 0 });
   const [ledger, tell] = useReducer<Ledger, Change>(changed, EMPTY);
   const [keys, setKeys] = useState<Progress>();
   const [visit, setVisit] = useState<Progress>();
@@ -58,6 +63,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     const found = await me.letters();
     setLetters(found);
     setKept(await me.keptRanges());
+    setWaiting(await me.waiting());
     return found;
   }, [me]);
 
@@ -147,5 +153,11 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     }
   }
 
-  return { letters, kept, ledger, busy: { keys, visit }, ready, stuck, lost, prepare, news, next, sent, send, reload };
+  async function retry(): Promise<void> {
+    await me.retryDamaged();
+    await reload();
+  }
+
+  const busy = { keys, visit };
+  return { letters, kept, waiting, ledger, busy, ready, stuck, lost, prepare, news, next, sent, send, reload, retry };
 }

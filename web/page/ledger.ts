@@ -66,10 +66,12 @@ function deedOf(seen: Seen): Deed | undefined {
     case "asked":
       return "letter";
     case "request":
+    case "scan":
+    case "query":
     case "digest":
       return "visit";
     case "other":
-      return seen.call === "GetBoard" ? "visit" : undefined;
+      return seen.call === "GetBoard" || seen.call === "GetSeeds" ? "visit" : undefined;
     case "board":
       return undefined;
   }

@@ -1,6 +1,6 @@
 // Letters: all of them, and one that is read.
 import { useEffect, useState } from "preact/hooks";
-import type { KeptRange, Letter, Listed, Recipient } from "../src/index.js";
+import type { KeptRange, Letter, Listed, Recipient, Waiting } from "../src/index.js";
 import type { Desk } from "./desk.js";
 import { save } from "./save.js";
 import { Envelope, Failure, Title } from "./parts.js";
@@ -27,27 +27,47 @@ export function Inbox({ desk }: { desk: Desk }) {
           ))}
         </ul>
       )}
+      {desk.waiting.messages > 0 && <Later waiting={desk.waiting} />}
       {desk.kept.map((range) => (
-        <Kept key={range.start} range={range} />
+        <Kept key={range.start} range={range} desk={desk} />
       ))}
     </>
   );
 }
 
+/** Posts that were found and that an answer had no room for. */
+function Later({ waiting: { messages, fetches } }: { waiting: Waiting }) {
+  const come = messages === 1 ? "was found and comes" : "were found and come";
+  const visits = fetches === 1 ? "the next visit" : `the next ${several(fetches, "visit")}`;
+  return (
+    <p class="hint">
+      {several(messages, "more post")} for you {come} with {visits}. A long letter is shown once all its posts are here.
+    </p>
+  );
+}
+
 /** Posts among which letters may be that no digest gave yet. */
-function Kept({ range }: { range: KeptRange }) {
-  const { start, end, overflowed, fetchesExpected, expired, reason } = range;
+function Kept({ range, desk }: { range: KeptRange; desk: Desk }) {
+  const { start, end, overflowed, fetchesLeft, fetchesExpected, askedAgain, expired, reason } = range;
   const later =
     fetchesExpected > 0 ? `They come with the next ${several(fetchesExpected, "visit")}, or a few more.` : "";
   return (
     <details class="hint">
       <summary>
-        {overflowed === undefined ? "A digest could not be used" : "More posts for you than one digest holds"}: posts{" "}
+        {overflowed === undefined ? "Some posts could not be read" : "More posts for you than one digest holds"}: posts{" "}
         {grouped(start)} to {grouped(end)}.
       </summary>
       <p>
-        {expired ? "The board has forgotten them." : later} {reason}
+        {expired ? "The board has forgotten them." : askedAgain ? "The next visit asks for them again." : later} {reason}
       </p>
+      {!expired && !askedAgain && overflowed === undefined && fetchesLeft === 0 && (
+        <p>
+          <button type="button" onClick={() => void desk.retry()}>
+            Ask again at the next visit
+          </button>{" "}
+          The server will see that you missed something there.
+        </p>
+      )}
     </details>
   );
 }

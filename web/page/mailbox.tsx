@@ -91,8 +91,9 @@ function Visits({ desk }: { desk: Desk }) {
   );
 }
 
-function stage({ stage, done, total }: Progress): string {
+function stage({ stage, what, done, total }: Progress): string {
   if (stage === "waiting") return total > 0 ? `Visiting: ${total} before you` : "Visiting the server";
+  if (what === "prepare" || what === "fetch") return "The server answers a query that it cannot read";
   return `The server looks through the board: ${total > 0 ? Math.round((100 * done) / total) : 0} %`;
 }
 

@@ -28,9 +28,10 @@ export function Sides({ desk }: { desk: Desk }) {
         <p>
           When you call, and your network address, as with every server. That all visits with your keys are of one
           person. Where you look up an address to write to, that somebody at your network address asked for it. A visit
-          also asks once more for earlier posts, by a rule that knows nothing of letters, in case a digest was too small
-          for all. The server does not see which posts are for you, how many there are, or whether a visit brought one;
-          so the page never does anything because a letter came.
+          also asks once more for earlier posts, by a rule that knows nothing of letters, in case there was no room for
+          all. A query is sealed and always as long, whether it asks for letters or for nothing. The server does not see
+          which posts are for you, how many there are, or whether a visit brought one; so the page never does anything
+          because a letter came.
         </p>
         <p>
           The page’s own scripts come from a server as well. One that gave you others could read what you read; the
@@ -43,9 +44,14 @@ export function Sides({ desk }: { desk: Desk }) {
 
 /** The newest visit that asked for something, and the newest that has a digest. */
 function visits(entries: Entry[]): { asking: Entry | undefined; given: Entry | undefined } {
-  const newest = (what: Seen["what"]) =>
-    entries.find(({ deed, seen }) => deed === "visit" && seen.some((one) => one.what === what));
-  return { asking: newest("request"), given: newest("digest") };
+  const newest = (is: (one: Seen) => boolean) => entries.find(({ deed, seen }) => deed === "visit" && seen.some(is));
+  return { asking: newest(isRange), given: newest(isOf("digest")) };
+}
+
+type Range = Of<"request" | "scan" | "query">;
+
+function isRange(seen: Seen): seen is Range {
+  return seen.what === "request" || seen.what === "scan" || seen.what === "query";
 }
 
 function isOf<What extends Seen["what"]>(what: What): (seen: Seen) => seen is Of<What> {
@@ -65,8 +71,9 @@ interface Side {
 function Theirs({ desk, messages }: Side) {
   const { board, entries } = desk.ledger;
   const { asking, given } = visits(entries);
-  const asked = (asking?.seen ?? []).filter(isOf("request"));
-  const digest = given?.seen.find(isOf("digest"));
+  const asked = (asking?.seen ?? []).filter(isRange);
+  const digests = (given?.seen ?? []).filter(isOf("digest"));
+  const came = ["request", "scan", "query"].flatMap((kind) => digests.find(({ of }) => of === kind) ?? []);
   const keys = sent(entries);
   // While it works, as far as it has come.
   const { visit } = desk.busy;
@@ -80,13 +87,13 @@ function Theirs({ desk, messages }: Side) {
       <Picture
         messages={messages}
         mark={(from, to) => (isAsked(from, to) ? "sealed asked" : "sealed")}
-        label={`${told}, none different from another, and a closed digest.`}
-        digest={digest && 0}
+        label={`${told}, none different from another, and what the server gave, closed.`}
+        digest={given && 0}
         opened={false}
         keys={keys}
       />
       <p>{told}</p>
-      <p>{digest === undefined ? "No digest yet" : `A digest of ${size(digest.bytes)}`}</p>
+      {given === undefined ? <p>Nothing given yet</p> : came.map((digest) => <p key={digest.of}>{words(digest)}</p>)}
       {keys.length > 0 && <p>{`Keys, ${size(keys.reduce((sum, { done }) => sum + done, 0))}`}</p>}
     </figure>
   );
@@ -164,6 +171,12 @@ function lines(all: Seen[]): string[] {
   return [...counts].map(([line, count]) => (count === 1 ? line : `${line}, ${count} times`));
 }
 
+const GIVEN = { request: "A digest", scan: "A scan", query: "An answer" };
+const OTHERS: Record<string, string> = {
+  GetBoard: "A request for the length of the board",
+  GetSeeds: "A request for what every query of these posts begins with",
+};
+
 function words(seen: Seen): string | undefined {
   switch (seen.what) {
     case "post":
@@ -174,14 +187,18 @@ function words(seen: Seen): string | undefined {
         : `A key of ${size(seen.total)}`;
     case "request":
       return `A request to search posts ${grouped(seen.start)} to ${grouped(seen.end)} for up to ${seen.bound} letters`;
+    case "scan":
+      return `A request to scan posts ${grouped(seen.start)} to ${grouped(seen.end)}`;
+    case "query":
+      return `A sealed query of ${size(seen.bytes)} about posts ${grouped(seen.start)} to ${grouped(seen.end)}`;
     case "digest":
-      return `A digest of ${size(seen.bytes)}`;
+      return `${GIVEN[seen.of]} of ${size(seen.bytes)}`;
     case "published":
       return "An address that is published";
     case "asked":
       return "A request for the key of one address";
     case "other":
-      return seen.call === "GetBoard" ? "A request for the length of the board" : undefined;
+      return OTHERS[seen.call];
     case "board":
       return undefined;
   }

@@ -8,13 +8,15 @@ import type { Made } from "./maker.js";
 import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
 import { DATABASE, Store } from "./store.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
 import { checkLength, newLock, Vault } from "./vault.js";
 import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
 
 const BOUND = 50;
 /** How many times the bound a letter may have in parts, of those that spare requests carry. */
 const SPARED = 5;
+/** Parts that a letter may have in two rounds, which have room for any number: its page holds it in memory. */
+const ROUNDS_PARTS = 4096;
 const SEED = "seed";
 
 /** What calls are made with. */
@@ -72,9 +74,9 @@ export class Core {
   }
 
   static async #of(kept: Kept, store: Store, vault: Vault, identity: Identity, means: Means): Promise<Core> {
-    const { boardId, sealing, bound, begins, logHash, server } = kept;
+    const { boardId, sealing, scheme, bound, begins, logHash, server } = kept;
     const called = service(server, means.token, means.seen);
-    const form = new Form(boardId, sealing, bound, begins, logHash);
+    const form = new Form(boardId, sealing, scheme, bound, begins, logHash);
     return new Core(kept, store, vault, identity, means, called, await Inbox.open(identity, form, store, called));
   }
 
@@ -111,7 +113,7 @@ export class Core {
     if (server === undefined) throw new Error("expected a server for a new recipient, found none");
     checkLength(passphrase);
     const called = service(server, means.token, means.seen);
-    const { board } = await patiently(() => called.capabilities.getCapabilities({}));
+    const { board, limits } = await patiently(() => called.capabilities.getCapabilities({}));
     const { paramsId, boardId, sealing, messages, logHash } = given("a board", board);
     if (sealing === "none") throw new Error("expected a board of sealed letters, found one that everybody can read");
     const identity = options.secret
@@ -123,20 +125,22 @@ export class Core {
     const lock = newLock();
     const vault = await Vault.open(passphrase, lock);
     const bound = options.bound ?? BOUND;
+    const scheme = identity.newScheme(Number(given("limits", limits).fetchMessages));
     const kept: Kept = {
       server,
       params: paramsId,
       boardId: new Uint8Array(boardId),
       sealing: sealingTag(sealing),
+      scheme,
       bound,
-      parts: bound * SPARED,
+      parts: scheme === 0 ? bound * SPARED : ROUNDS_PARTS,
       begins: Number(messages),
       logHash: new Uint8Array(logHash),
       clueKey: new Uint8Array(identity.clueKey),
       lock,
       secret: await lockSecret(vault, identity.toBytes() as Bytes),
       // The short one first: it is sent while the other is made.
-      keys: await Promise.all(identity.keyNames().reverse().map((name) => unmade(name, vault))),
+      keys: await Promise.all(identity.keyNames(scheme).reverse().map((name) => unmade(name, vault))),
     };
     const core = await Core.#of(kept, store, vault, identity, means);
     await core.#save();
@@ -242,6 +246,14 @@ export class Core {
 
   keptRanges(): KeptRange[] {
     return this.#inbox.kept();
+  }
+
+  async retryDamaged(): Promise<number> {
+    return await this.#inbox.retryDamaged();
+  }
+
+  waiting(): Waiting {
+    return this.#inbox.waiting();
   }
 
   async read(number: number): Promise<Letter> {

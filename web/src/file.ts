@@ -26,6 +26,8 @@ export function fromFile(file: Uint8Array): Proven {
     params: text(all, "params"),
     boardId: bytes(all, "boardId"),
     sealing: whole(all, "sealing"),
+    // Files of older versions have no scheme.
+    scheme: all["scheme"] === undefined ? 0 : whole(all, "scheme"),
     bound: whole(all, "bound"),
     parts: whole(all, "parts"),
     begins: whole(all, "begins"),

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { fetchDigest, JobEnded, watch } from "./digest.js";
 import { given, patiently, type Service } from "./service.js";
 import type { Store } from "./store.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Progress } from "./types.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Progress, Waiting } from "./types.js";
 import { Inbox as Rules, type NextCall, Stored } from "./wasm/omr_wasm.js";
 import type { Form, Identity } from "./wasm/omr_wasm.js";
 
@@ -15,6 +15,8 @@ export class Inbox {
   readonly #store: Store;
   readonly #service: Service;
   #settled: Promise<void> = Promise.resolve();
+  /** Milliseconds that the rules took in this fetch, which make queries and decode. */
+  #milliseconds = 0;
   /** Whether the server said in the last fetch that it has not all of her keys. */
   keyless = false;
 
@@ -33,23 +35,30 @@ export class Inbox {
   async fetch(keys: Bytes[], tell: (progress: Progress) => void): Promise<Fetched> {
     await this.#settled;
     this.keyless = false;
+    this.#milliseconds = 0;
     let call = this.#rules.fetch(keys);
     while (call !== undefined) {
       await this.#keep();
       call = await this.#answered(call, keys, tell);
     }
     await this.#keep();
-    const fetched: Fetched = { digests: 0, milliseconds: 0, warnings: this.#rules.newForks() };
-    for (;;) {
-      const start = performance.now();
-      const more = this.#rules.takeOne(Date.now() / 1000);
-      fetched.milliseconds += performance.now() - start;
+    const warnings = this.#rules.newForks();
+    let digests = 0;
+    while (this.#timed(() => this.#rules.takeOne(Date.now() / 1000))) {
+      digests += 1;
       await this.#keep();
-      if (!more) break;
-      fetched.digests += 1;
     }
+    await this.#keep();
+    warnings.push(...this.#rules.newDamage().map((why) => `an answer could not be read, its letters come later: ${why}`));
     this.#settled = this.#settle();
-    return fetched;
+    return { digests, milliseconds: this.#milliseconds, warnings };
+  }
+
+  #timed<T>(work: () => T): T {
+    const start = performance.now();
+    const done = work();
+    this.#milliseconds += performance.now() - start;
+    return done;
   }
 
   /** Is as busy as if every place of the digests had held a letter, after those that did are there. */
@@ -66,9 +75,20 @@ export class Inbox {
 
   kept(): KeptRange[] {
     return this.#rules.kept().map((range) => {
-      const { start, end, overflowed, read, fetchesLeft, fetchesExpected, expired, reason } = range;
-      return { start, end, overflowed, read, fetchesLeft, fetchesExpected, expired, reason };
+      const { start, end, overflowed, read, fetchesLeft, fetchesExpected, askedAgain, expired, reason } = range;
+      return { start, end, overflowed, read, fetchesLeft, fetchesExpected, askedAgain, expired, reason };
     });
+  }
+
+  async retryDamaged(): Promise<number> {
+    const ranges = this.#rules.retryDamaged();
+    await this.#keep();
+    return ranges;
+  }
+
+  waiting(): Waiting {
+    const { messages, fetches } = this.#rules.waiting();
+    return { messages, fetches };
   }
 
   async read(number: number): Promise<Letter> {
@@ -91,7 +111,7 @@ export class Inbox {
       this.keyless ||= call.kind === "job" && failure === "missing";
       answer = () => this.#rules.answerFailed(failure, String(error));
     }
-    return answer();
+    return this.#timed(answer);
   }
 
   async #perform(call: NextCall, keyHashes: Bytes[], tell: (progress: Progress) => void) {
@@ -111,12 +131,19 @@ export class Inbox {
       }
       case "limits": {
         const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}))).limits);
-        const { digestMessages, bound, step, orders } = limits;
-        return () => this.#rules.answerLimits(Number(digestMessages), bound, Number(step), orders);
+        const { digestMessages, bound, step, orders, fetchMessages } = limits;
+        const [messages, fetched] = [digestMessages, fetchMessages].map(Number);
+        return () => this.#rules.answerLimits(messages, bound, Number(step), orders, fetched);
+      }
+      case "seeds": {
+        const range = { start: BigInt(call.start), end: BigInt(call.end) };
+        const { seeds } = await patiently(() => detection.getSeeds(range));
+        return () => this.#rules.answerSeeds(seeds);
       }
       case "job": {
-        const { id: requestId, start, end, bound, scheme, step } = call;
-        const request = { requestId, keyHashes, start: BigInt(start), end: BigInt(end), bound, scheme, step: BigInt(step) };
+        const { id: requestId, bound, scheme, query } = call;
+        const [start, end, step] = [BigInt(call.start), BigInt(call.end), BigInt(call.step)];
+        const request = { requestId, keyHashes, start, end, bound, scheme, step, query };
         const { jobId, logHash } = given("a job", (await patiently(() => detection.createJob(request))).job);
         return () => this.#rules.answerJob(jobId, logHash);
       }

@@ -2,10 +2,10 @@
 import { proxy, type Remote, wrap } from "comlink";
 import type { Core } from "./core.js";
 import { DATABASE, Store } from "./store.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
+import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
 import type { RecipientWorker } from "./worker.js";
 
-export type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent } from "./types.js";
+export type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
 
 /** A recipient. Her secret, her keys and all arithmetic stay in a worker. */
 export class Recipient {
@@ -72,6 +72,19 @@ export class Recipient {
   /** Ranges of the board whose digests gave no letters, and that did not come since. Nothing leaves the device. */
   async keptRanges(): Promise<KeptRange[]> {
     return await this.#core.keptRanges();
+  }
+
+  /**
+   * Has the next fetch ask once more for ranges that were damaged, and gives their number. The server sees that: call it
+   * because a person wants it, and never by itself.
+   */
+  async retryDamaged(): Promise<number> {
+    return await this.#core.retryDamaged();
+  }
+
+  /** Messages that were found and that later fetches bring. Nothing leaves the device. */
+  async waiting(): Promise<Waiting> {
+    return await this.#core.waiting();
   }
 
   /** A letter by its number, which counts as read from now on. */

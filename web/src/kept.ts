@@ -20,6 +20,8 @@ export interface Kept {
   boardId: Bytes;
   /** Tag of the sealing that letters to her have. */
   sealing: number;
+  /** Tag of the scheme of her requests; 0: that of her keys, which make digests. */
+  scheme: number;
   bound: number;
   /** Messages that a letter to her may take. */
   parts: number;
@@ -54,14 +56,16 @@ export class Changed extends Error {
 
 /** All fields but the proof as text, each at its place: two records with one text are the same. */
 function canonical(kept: Kept): string {
-  const { server, params, boardId, sealing, bound, parts, begins, logHash, clueKey, lock, secret, keys, ...others } =
+  const { server, params, boardId, sealing, scheme, bound, parts, begins, logHash, clueKey, lock, secret, keys, ...others } =
     kept;
   // A field that is not listed does not compile.
   const none: Record<string, never> = others;
   if (Object.keys(none).length > 0) throw new Changed();
   const sealed = ({ iv, data }: Sealed) => [text(iv), text(data)];
+  // Texts of older versions have no scheme, and theirs was 0.
+  const chosen = scheme === 0 ? [] : [scheme];
   return JSON.stringify([
-    [server, params, text(boardId), sealing, bound, parts, begins, text(logHash), text(clueKey)],
+    [server, params, text(boardId), sealing, bound, parts, begins, text(logHash), text(clueKey), ...chosen],
     [text(lock.salt), lock.rounds],
     sealed(secret),
     keys.map(({ name, made, seed, hash, registered }) => [

@@ -3,18 +3,27 @@ import { isMessage, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { FindAddressRequestSchema, PublishAddressRequestSchema } from "./gen/omr/v1/address_pb.js";
 import { type Board, GetBoardResponseSchema, PostMessagesRequestSchema } from "./gen/omr/v1/board_pb.js";
-import { CreateJobRequestSchema, FetchDigestResponseSchema } from "./gen/omr/v1/detection_pb.js";
+import { CreateJobRequestSchema, FetchDigestResponseSchema, Scheme } from "./gen/omr/v1/detection_pb.js";
 import { BeginUploadRequestSchema, UploadChunkRequestSchema } from "./gen/omr/v1/key_pb.js";
 import { GetCapabilitiesResponseSchema } from "./gen/omr/v1/service_pb.js";
 import type { Seen } from "./types.js";
 
+/** What a digest is of. */
+type Of = Extract<Seen, { what: "digest" }>["of"];
+
 /** Tells of every call, and of those answers that are a person's or the board's; `added`: bytes beside the request's own. */
 export function watched(tell: (seen: Seen) => void): (added?: number) => Interceptor {
   const asked = asking();
+  // Jobs are made one after another, so that a digest is of the last one.
+  let of: Of = "request";
   return (added = 0) => (next) => async (request) => {
-    if (!request.stream) tell(asked(request.message, added) ?? { what: "other", call: request.method.name });
+    if (!request.stream) {
+      const seen = asked(request.message, added) ?? { what: "other", call: request.method.name };
+      if (seen.what === "request" || seen.what === "scan" || seen.what === "query") of = seen.what;
+      tell(seen);
+    }
     const answer = await next(request);
-    if (answer.stream) return { ...answer, message: counted(answer.message, tell) };
+    if (answer.stream) return { ...answer, message: counted(answer.message, of, tell) };
     const { message } = answer;
     const described = isMessage(message, GetBoardResponseSchema) || isMessage(message, GetCapabilitiesResponseSchema);
     if (described && message.board !== undefined) tell(length(message.board));
@@ -36,8 +45,10 @@ function asking(): (message: Message, added: number) => Seen | undefined {
       return { what: "post", messages: messages.length, bytes: first ? first.clue.length + first.payload.length : 0 };
     }
     if (isMessage(message, CreateJobRequestSchema)) {
-      const { start, end, bound } = message;
-      return { what: "request", start: Number(start), end: Number(end), bound };
+      const { scheme, bound, query } = message;
+      const [start, end] = [Number(message.start), Number(message.end)];
+      if (query.length > 0) return { what: "query", start, end, bytes: query.length };
+      return scheme === Scheme.TWO_ROUNDS ? { what: "scan", start, end } : { what: "request", start, end, bound };
     }
     if (isMessage(message, BeginUploadRequestSchema)) {
       totals.set(String(message.keyHash), Number(message.totalBytes));
@@ -57,11 +68,11 @@ function asking(): (message: Message, added: number) => Seen | undefined {
 }
 
 /** The same stream; where it is a digest, its bytes are told at its end. */
-async function* counted<T extends Message>(stream: AsyncIterable<T>, tell: (seen: Seen) => void): AsyncIterable<T> {
+async function* counted<T extends Message>(stream: AsyncIterable<T>, of: Of, tell: (seen: Seen) => void): AsyncIterable<T> {
   let bytes: number | undefined;
   for await (const message of stream) {
     if (isMessage(message, FetchDigestResponseSchema)) bytes = (bytes ?? 0) + message.data.length;
     yield message;
   }
-  if (bytes !== undefined) tell({ what: "digest", bytes });
+  if (bytes !== undefined) tell({ what: "digest", of, bytes });
 }

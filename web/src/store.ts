@@ -20,7 +20,7 @@ export interface Row {
 }
 
 interface Schema extends DBSchema {
-  recipient: { key: string; value: Proven };
+  recipient: { key: string; value: Omit<Proven, "scheme"> & Partial<Proven> };
   inbox: { key: [string, Bytes]; value: Row };
   addresses: { key: string; value: Found };
 }
@@ -49,7 +49,9 @@ export class Store {
   }
 
   async load(): Promise<Proven | undefined> {
-    return await this.#db.get("recipient", SELF);
+    const found = await this.#db.get("recipient", SELF);
+    // Records of older versions have no scheme.
+    return found && { ...found, scheme: found.scheme ?? 0 };
   }
 
   /** Durable when it returns. */

@@ -17,7 +17,7 @@ export interface Options {
   secret?: Uint8Array;
   /** A file of `Recipient.file` to take over, likewise; its passphrase is this one. */
   file?: Uint8Array;
-  /** Messages for her that one digest carries. */
+  /** Messages for her that one digest carries; without meaning in two rounds. */
   bound?: number;
 }
 
@@ -29,8 +29,12 @@ export type Seen =
   | { what: "key"; key: string; done: number; total: number }
   /** A request for all letters of a range that one digest can carry. */
   | { what: "request"; start: number; end: number; bound: number }
-  /** The digest that it gave. */
-  | { what: "digest"; bytes: number }
+  /** A request for a scan of a range, the first of two rounds. */
+  | { what: "scan"; start: number; end: number }
+  /** The second: a query for some messages of a range, of a length that the range alone determines. */
+  | { what: "query"; start: number; end: number; bytes: number }
+  /** What it gave for one of these. */
+  | { what: "digest"; of: "request" | "scan" | "query"; bytes: number }
   /** What it told of the board: its length, and the bytes of each message. */
   | { what: "board"; messages: number; bytes: number }
   /** An address that was published, or asked for. */
@@ -73,7 +77,7 @@ export interface Listed {
   firstLine: string | undefined;
 }
 
-/** Messages of which nothing can be shown yet: their digest was damaged, or held more for her than its bound. */
+/** Messages of which nothing can be shown yet: what came for them was damaged, or held more for her than its bound. */
 export interface KeptRange {
   /** The first of them, and the one after the last. */
   start: number;
@@ -85,17 +89,26 @@ export interface KeptRange {
   fetchesLeft: number;
   /** With so many of them the rest comes, unless many other messages for her come meanwhile. */
   fetchesExpected: number;
+  /** Whether the next fetch asks for them again, see `Recipient.retryDamaged`. */
+  askedAgain: boolean;
   /** Whether the board has forgotten them. */
   expired: boolean;
   reason: string;
 }
 
+/** Messages that were found and for which the answers so far had no room. */
+export interface Waiting {
+  messages: number;
+  /** The further fetches that bring them, unless others are found before them. */
+  fetches: number;
+}
+
 /** What a fetch was: nothing that a server may know. */
 export interface Fetched {
-  /** Digests that were decoded, and the milliseconds that it took. */
+  /** Digests, scans and answers that were decoded, and the milliseconds that it took. */
   digests: number;
   milliseconds: number;
-  /** What a person should know: the board has another history than before, and was fetched again. */
+  /** What a person should know: the board has another history than before and was fetched again, or an answer was damaged. */
   warnings: string[];
 }
 

@@ -11,7 +11,8 @@ import { launch } from "../../tests/browser/tools.mjs";
 import { closed, interrupted } from "./kills.mjs";
 import { malice } from "./malice.mjs";
 import { watched } from "./memory.mjs";
-import { open, person, read, register, send, text } from "./people.mjs";
+import { older, open, person, read, register, send, text } from "./people.mjs";
+import { rounds } from "./rounds.mjs";
 import { same } from "./same.mjs";
 import { startSite } from "./site.mjs";
 
@@ -28,8 +29,9 @@ const figure = (what, value) => console.log(`web: ${what}: ${value}`);
 
 const site = await startSite(process.env.OMR_WEB);
 const params = real ? null : "insecure-tiny-hybrid-v4";
-const servers = [await startServer({ origins: [site.origin], params }), await startServer({ params })];
-const [server, deaf] = servers;
+const listing = () => startServer({ origins: [site.origin], params });
+const servers = [await listing(), await listing(), await startServer({ params })];
+const [server, quiet, deaf] = servers;
 site.allow(servers.map(({ url }) => url));
 const folder = await mkdtemp(join(tmpdir(), "omr-web-"));
 const complaints = [];
@@ -38,11 +40,11 @@ try {
   browser = await launch();
   const known = servers.map(({ url }) => url);
   const somebody = () => person(browser, site, known, complaints);
-  const [alice, bob] = [await somebody(), await somebody()];
+  const [alice, bob, olga] = [await somebody(), await somebody(), await somebody()];
   await step("a page calls where its origin is listed, and not elsewhere", async () => refusals(await alice.page()));
   await step("keys are made and sent", () => keys(alice));
   await step("an upload goes on where the page was closed", async () => {
-    const { page, address } = await interrupted(bob, server.url, UPLOADS);
+    const { page, address } = await interrupted(bob, server.url, UPLOADS, bent);
     Object.assign(bob, { open: page, address });
   });
   await step("letters of one page are read by another", () => letters(alice, bob));
@@ -51,8 +53,16 @@ try {
     figure("closed in a fetch; while it decodes; between them", `${fetch}; ${decode}; ${between}`);
   });
   await step("what a malicious server answers is told, not shown, and what it hid comes later", () =>
-    malice(alice, bob.open, bent),
+    malice(alice, bob.open, bent, true),
   );
+  await step("a recipient from before two rounds goes on with digests", () => digests(olga, bob.open));
+  if (!real) {
+    await step("a server sees the same of two rounds, whatever they find", async () => {
+      const writer = await (await somebody()).page();
+      await open(writer, { server: quiet.url });
+      await rounds(quiet, somebody, writer, { bent, shown });
+    });
+  }
   await writeFile(join(folder, "letter.txt"), "hello from the command");
   await writeFile(join(folder, "long.txt"), "a letter of many parts\n".repeat(100));
   await step("page and command write to each other, and an exported secret is the same recipient", () => natives(alice));
@@ -108,10 +118,6 @@ async function letters(alice, bob) {
     return [text, await globalThis.me.send(address, file, "a file.bin")].map(({ indices }) => indices);
   }, alice.address);
   assert.deepEqual(sent, [[0], Array.from({ length: sent[1].length }, (_, i) => i + 1)]);
-  await assert.rejects(
-    page.evaluate((address) => globalThis.me.send(address, new Uint8Array(200_000)), alice.address),
-    /a letter of at most 250 messages/,
-  );
   await assert.rejects(send(page, `x${alice.address}`, "x"), /omr1/);
   const first = await read(alice.open);
   const { letters } = first;
@@ -133,6 +139,34 @@ async function letters(alice, bob) {
     return await globalThis.sealing(url, "/dist/omr_wasm_bg.wasm", 50);
   }, server.url);
   figure("a message sealed with its clue", `${seal.toFixed(2)} ms`);
+}
+
+// Her keys and requests are those of older versions, also where nothing that is kept has a scheme.
+async function digests(olga, writer) {
+  const first = await olga.page();
+  const address = await older(first, bent, server.url);
+  const told = await register(first);
+  assert.deepEqual(new Set(told.map(({ what }) => what)), new Set(["instant.key", "detection.key"]));
+  await first.evaluate(async () => {
+    const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+    const store = (await done(indexedDB.open("omr-recipient"))).transaction("recipient", "readwrite").objectStore("recipient");
+    const { scheme, ...rest } = await done(store.get("self"));
+    if (scheme !== 0) throw new Error(`expected digests, found scheme ${scheme}`);
+    await done(store.put(rest, "self"));
+  });
+  await first.close();
+  const page = await olga.page();
+  assert.equal(await open(page, { server: server.url }), address);
+  assert.equal(await page.evaluate(() => globalThis.me.ready()), true);
+  Object.assign(olga, { open: page, address });
+  await send(writer, address, "hello Olga");
+  assert.deepEqual((await read(page)).letters.map(text), ["hello Olga"]);
+  assert.deepEqual(await page.evaluate(() => globalThis.given.map(({ of }) => of)), ["request"]);
+  await assert.rejects(
+    writer.evaluate((address) => globalThis.me.send(address, new Uint8Array(200_000)), address),
+    /a letter of at most 250 messages/,
+  );
+  await malice(olga, writer, bent, false);
 }
 
 /** Runs the command, with a folder of somebody's. */

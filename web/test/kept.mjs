@@ -1,5 +1,6 @@
 // Identities as they are kept and given away: whoever changes a field is found out. `cargo xtask web` runs it.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { pathToFileURL } from "node:url";
@@ -25,6 +26,7 @@ async function made(vault, lock, fields = {}) {
     params: "insecure-tiny-v4",
     boardId: bytes(4, 4),
     sealing: 1,
+    scheme: 6,
     bound: 50,
     parts: 250,
     begins: 1000,
@@ -61,6 +63,18 @@ test("an identity that nobody changed opens with its passphrase alone, and is wr
   assert.deepEqual([...toFile(fromFile(file))], [...file]);
 });
 
+test("an identity from before two rounds opens, with the scheme that it had", async () => {
+  const older = new Uint8Array(await readFile(join(process.env.OMR_TESTDATA, "web/identity.json")));
+  assert.deepEqual([...(await opened(older))], SECRET);
+  const found = fromFile(older);
+  assert.equal(found.scheme, 0);
+  assert.deepEqual(found.keys.map(({ name }) => name), ["instant.key", "detection.key"]);
+  assert.deepEqual([...(await opened(toFile(found)))], SECRET, "as it is kept now");
+  await assert.rejects(opened(toFile({ ...found, scheme: 6 })), CHANGED);
+  // A newer one does not pass for an older one.
+  await assert.rejects(opened(changed((all) => delete all.scheme)), CHANGED);
+});
+
 /** The paths of all values in a file. */
 function paths(value, path = []) {
   if (typeof value !== "object" || value === null) return [path];
@@ -91,7 +105,7 @@ test("an identity with any other field is refused", async () => {
     await assert.rejects(opened(bent), error, path.join("."));
     tried.push(path.join("."));
   }
-  for (const name of ["server", "boardId", "sealing", "bound", "parts", "begins", "logHash", "keys.1.made", "keys.1.seed.data"]) {
+  for (const name of ["server", "boardId", "sealing", "scheme", "bound", "parts", "begins", "logHash", "keys.1.made", "keys.1.seed.data"]) {
     assert.ok(tried.includes(name), name);
   }
   for (const change of [

@@ -1,6 +1,9 @@
 // Pages that are closed at any time: what they had begun goes on in the next one.
 import assert from "node:assert/strict";
-import { open, read, register, send, text } from "./people.mjs";
+import { bend, open, read, register, send, text } from "./people.mjs";
+
+/** Bytes of a chunk of a key, so that the smallest has several. */
+const CHUNK = 1 << 18;
 
 /** Times at which a page is closed, by turns: in a fetch three times, then while a digest is decoded. */
 const ENDS = [
@@ -41,7 +44,7 @@ async function closedIn(page) {
 }
 
 /** Her keys are sent by pages of which each ends after some chunks. */
-export async function interrupted(person, server, times) {
+export async function interrupted(person, server, times, bent) {
   let [address, sent] = [undefined, undefined];
   for (let i = 0; i <= times; i++) {
     const page = await person.page();
@@ -60,6 +63,7 @@ export async function interrupted(person, server, times) {
     }
     // One chunk passes, no other arrives.
     let chunks = 0;
+    await bend(page, bent, "CapabilityService/GetCapabilities", ({ limits }) => (limits.chunkBytes = CHUNK));
     await page.route("**/omr.v1.KeyService/UploadChunk", (route) => (chunks++ === 0 ? route.continue() : route.abort()));
     sent = await page.evaluate(async () => {
       const told = [];

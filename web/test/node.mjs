@@ -14,11 +14,14 @@ const MODULE = "omr_wasm_bg.wasm";
 initSync({ module: await readFile(join(web, "dist", MODULE)) });
 
 // Bytes after gzip -9.
-const MOST_MODULE = 412_000;
+const MOST_MODULE = 465_000;
 const MOST_SCRIPTS = 62_000;
 const MOST_QUERIES = 720_000;
 /** What letters take; the rest is loaded with the part for tables alone. */
 const ENTRIES = ["index.js", "main.js", "worker.js", "maker.js", "sw.js"];
+
+/** The tag of the scheme of two rounds. */
+const ROUNDS = 6;
 
 const frozen = (name) => readFile(join(testdata, "wire/v1", name));
 const array = async (name) => new Uint8Array(await frozen(name));
@@ -63,10 +66,19 @@ test("identities are written as they were read", async () => {
   assert.notEqual(hex(fresh[0]), hex(fresh[1]));
 });
 
+test("two rounds are the scheme of new identities where the server has them, with one key", async () => {
+  const identity = Identity.fromBytes(await array("instant-v4/secret.key"));
+  assert.deepEqual([0, 1, 65_536].map((messages) => identity.newScheme(messages)), [0, ROUNDS, ROUNDS]);
+  assert.equal(Identity.generate("instantomr-v2").newScheme(65_536), 0);
+  assert.deepEqual(identity.keyNames(0), ["detection.key", "instant.key"]);
+  assert.deepEqual(identity.keyNames(ROUNDS), ["rounds.key"]);
+  assert.throws(() => identity.keyNames(7), told(/scheme, or 0, found 7/));
+});
+
 test("keys are made byte for byte as natively, in chunks of any size", async () => {
   for (const folder of ["opened-v4", "instant-v4"]) {
     const identity = Identity.fromBytes(await array(`${folder}/secret.key`));
-    for (const name of identity.keyNames()) {
+    for (const name of [...identity.keyNames(0), ...identity.keyNames(ROUNDS)]) {
       const expected = (await frozen(`${folder}/made.${name}.b3`)).toString();
       for (const size of [1 << 20, 100_003]) {
         const chunks = [];
@@ -82,7 +94,7 @@ test("keys are made byte for byte as natively, in chunks of any size", async () 
     const stop = () => {
       throw new Error("enough");
     };
-    assert.throws(() => identity.makeKey(identity.keyNames()[0], new Uint8Array(16), 0, seed(), 9, stop), /stopped/);
+    assert.throws(() => identity.makeKey(identity.keyNames(0)[0], new Uint8Array(16), 0, seed(), 9, stop), /stopped/);
   }
 });
 
@@ -134,9 +146,9 @@ function answerJob(inbox, { start, end }) {
 }
 
 // An inbox of the frozen recipient, as it was kept.
-async function inboxOf(kept) {
+async function inboxOf(kept, scheme = 0) {
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
-  const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), 30, 0, HASH);
+  const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), scheme, 30, 0, HASH);
   const records = [...kept.values()].map(({ table, key, value }) => new Stored(table, key, value));
   return new Inbox(identity, form, records);
 }
@@ -175,6 +187,64 @@ test("an inbox goes on with the same requests after everything but what was kept
   assert.deepEqual(inbox.list(), []);
 });
 
+// What is requested in two rounds of a board of 2500 messages whose server answers with rubbish, until a call of the kind
+// `lost`, after which the page is gone.
+async function rubbish(kept, lost) {
+  const inbox = await inboxOf(kept, ROUNDS);
+  const calls = [];
+  const fake = new Uint8Array(1000).fill(9);
+  const answers = {
+    ...CALLS,
+    seeds: () => inbox.answerSeeds(Array.from({ length: 53 }, () => new Uint8Array(32).fill(3))),
+    watch: () => inbox.answerWatched(),
+    digest: () => inbox.answerDigest(fake),
+  };
+  let call = inbox.fetch([new Uint8Array(32)]);
+  while (call !== undefined) {
+    keep(inbox, kept);
+    const { kind, id, start, end, bound, scheme, query } = call;
+    calls.push({ kind, id: hex(id), range: [start, end], bound, scheme, query });
+    if (calls.filter((one) => one.kind === kind).length === lost[kind]) return calls;
+    call = answers[kind](inbox, call);
+  }
+  keep(inbox, kept);
+  return calls;
+}
+
+test("two rounds are asked for whatever the first one brought, and a query that may have been sent is sent again", async () => {
+  const kept = new Map();
+  const calls = await rubbish(kept, {});
+  const kinds = calls.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["board", "limits", "job", "watch", "digest", "seeds", "job", "watch", "digest"]);
+  const jobs = calls.filter(({ kind }) => kind === "job");
+  for (const { range, bound, scheme } of jobs) assert.deepEqual([range, bound, scheme], [[0, 2500], 0, ROUNDS]);
+  const [scan, fetch] = jobs;
+  assert.equal(scan.query.length, 0);
+  assert.ok(fetch.query.length > 3000, String(fetch.query.length));
+  // Scan and answer cannot be read: one is kept, the other reported, and nothing waits.
+  const inbox = await inboxOf(kept, ROUNDS);
+  assert.deepEqual([1, 2, 3].map((now) => inbox.takeOne(now)), [true, true, false]);
+  assert.equal(inbox.newDamage().length, 1);
+  assert.deepEqual(inbox.newDamage(), []);
+  assert.deepEqual(inbox.kept().map(({ start, end, askedAgain }) => [start, end, askedAgain]), [[0, 2500, false]]);
+  const { messages, fetches } = inbox.waiting();
+  assert.deepEqual([messages, fetches, inbox.list()], [0, 0, []]);
+  // A person may have it asked for again.
+  assert.equal(inbox.retryDamaged(), 1);
+  keep(inbox, kept);
+  const again = await rubbish(kept, {});
+  assert.deepEqual(again.filter(({ kind }) => kind === "job").map(({ range }) => range), [[0, 2500], [0, 2500], [0, 2500]]);
+
+  // Wherever the page is lost, the next one goes on with the same ids and the same query.
+  const others = new Map();
+  const seen = [];
+  for (const lost of [{ job: 1 }, { digest: 1 }, { seeds: 1 }, { job: 1 }, { watch: 1 }, {}]) seen.push(...(await rubbish(others, lost)));
+  const sent = seen.filter(({ kind }) => kind === "job").map(({ id, query }) => `${id} ${hex(query)}`);
+  const [scanned, asked, next] = new Set(sent);
+  assert.deepEqual(sent, [scanned, scanned, scanned, asked, asked, asked, next], "the last fetch has a query of its own");
+  assert.deepEqual([asked, next].map((one) => one.length), [33 + 2 * fetch.query.length, 33 + 2 * fetch.query.length]);
+});
+
 test("an inbox goes back where the board has another history, and reports it once", async () => {
   const inbox = await inboxOf(new Map());
   const visit = (end, hash) => {
@@ -198,7 +268,7 @@ test("an inbox goes back where the board has another history, and reports it onc
 test("every place of a digest takes its time, with a letter or after those that are", async () => {
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
   const digest = await array("opened-v4/digest.bin");
-  const open = new Inbox(identity, new Form(new Uint8Array(16).fill(4), sealingTag("none"), 30, 0, HASH), []);
+  const open = new Inbox(identity, new Form(new Uint8Array(16).fill(4), sealingTag("none"), 0, 30, 0, HASH), []);
   let call = open.fetch([new Uint8Array(32)]);
   const answers = { ...CALLS, watch: () => open.answerWatched(), digest: () => open.answerDigest(digest) };
   for (; call !== undefined; open.changes()) {
@@ -220,9 +290,10 @@ test("an inbox refuses another board, another sealing and answers to nothing", a
   assert.throws(() => idle.answerWatched(), told(/none is made/));
   assert.throws(() => idle.fetch([new Uint8Array(31)]), told(/32 bytes, found 31/));
   const wrong = [new Stored("letters", new Uint8Array(), new Uint8Array())];
-  const form = new Form(new Uint8Array(16), 1, 30, 0, HASH);
+  const form = (scheme) => new Form(new Uint8Array(16), 1, scheme, 30, 0, HASH);
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
-  assert.throws(() => new Inbox(identity, form, wrong), told(/table letters/));
+  assert.throws(() => new Inbox(identity, form(0), wrong), told(/table letters/));
+  assert.throws(() => new Inbox(identity, form(7), []), told(/found 7/));
 });
 
 test("short addresses have the fingerprint and its checksum", () => {

@@ -16,7 +16,13 @@ export async function person(browser, site, known, complaints) {
       await page.evaluate(async (passphrase) => {
         globalThis.omr = await import("/dist/index.js");
         globalThis.open = async (options) => {
-          const seen = ({ what }) => what === "digest" && (globalThis.came = performance.now());
+          // Lengths of what the server gave.
+          globalThis.given = [];
+          const seen = ({ what, of, bytes }) => {
+            if (what !== "digest") return;
+            globalThis.came = performance.now();
+            globalThis.given.push({ of, bytes });
+          };
           globalThis.me = await globalThis.omr.Recipient.open({ passphrase, ...options }, seen);
           return globalThis.me.address;
         };
@@ -54,6 +60,26 @@ export async function read(page) {
     }
     return { ...fetched, shown, letters };
   });
+}
+
+/** Answers of a call are other ones until what this gives is called. */
+export async function bend(page, bent, call, change) {
+  const pattern = `**/omr.v1.${call}`;
+  await page.route(pattern, async (route) => {
+    const response = await route.fetch();
+    const path = new URL(route.request().url()).pathname;
+    const body = Buffer.from(bent(path, await response.body(), change));
+    await route.fulfill({ response, body });
+  });
+  return () => page.unroute(pattern);
+}
+
+/** Opens a new recipient whose server has no two rounds yet. */
+export async function older(page, bent, server) {
+  const end = await bend(page, bent, "CapabilityService/GetCapabilities", ({ limits }) => (limits.fetchMessages = 0n));
+  const address = await open(page, { server });
+  await end();
+  return address;
 }
 
 export const text = ({ bytes }) => Buffer.from(bytes).toString();

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { recorder, startProxy } from "./calls.mjs";
 import { open, read, register, send } from "./people.mjs";
 
-/** Strangers' letters before each fetch. */
-const LETTERS = [0, 1, 3, 0, 2];
+/** Messages of a stranger's letter before each fetch: with 70 of them, scans find without payloads, and queries follow. */
+const LETTERS = [0, 1, 3, 70, 0, 2];
 
 export async function same(server, dora, writer, to, omr, shown, folder) {
   const proxy = await startProxy(server.url, shown);
@@ -26,11 +26,11 @@ export async function same(server, dora, writer, to, omr, shown, folder) {
     };
     taken();
     proxy.take();
-    for (const letters of LETTERS) {
-      for (let i = 0; i < letters; i++) await send(writer, to, `for somebody else ${i}`);
+    for (const messages of LETTERS) {
+      if (messages > 0) await send(writer, to, "x".repeat(500 * messages));
       await read(page);
       await omr("inbox");
-      same(`a fetch after ${letters} letters`);
+      same(`a fetch after ${messages} messages`);
     }
     for (const file of ["letter.txt", "long.txt"]) {
       await send(page, to, await readFile(join(folder, file), "utf8"), file);

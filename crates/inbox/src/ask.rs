@@ -26,8 +26,7 @@ impl<S: Storage> Inbox<S> {
     /// Makes the query of a fetch for the oldest messages that wait in its range, and keeps it; has no effect if it was
     /// made before. First it decodes the long scans that were received.
     ///
-    /// Whatever they contained, a query of one shape is made: for random messages where none waits. The program must make
-    /// its next call whether letters were shown or not.
+    /// Whatever they contained, a query of one shape is made: for random messages where none waits.
     ///
     /// Time: independent of what was found, except that an index of eight bytes is kept for each message that waits.
     /// Errors: those of the storage; `Params`; `OtherBoard`, `OtherSealing` and `Unsealed` for a board on which the

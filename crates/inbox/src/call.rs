@@ -179,6 +179,8 @@ pub struct Limits {
     pub step: u64,
     /// The number of orders of one account; 0 if it accepts none.
     pub orders: u32,
+    /// The highest number of messages of the range of a fetch; 0 if it answers no queries.
+    pub fetch_messages: u64,
 }
 
 /// The way in which a call failed.

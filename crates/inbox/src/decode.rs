@@ -28,7 +28,7 @@ pub struct Reader {
     owed: Option<AtomicUsize>,
 }
 
-/// What was received for a request, with what is needed to decode it.
+/// A digest, scan or answer that was received for a request, with everything that is needed to decode it.
 pub(crate) struct Received {
     pub(crate) job: Job,
     /// The digest, scan or answer, as it was sent.
@@ -39,7 +39,7 @@ pub(crate) struct Received {
     pub(crate) waiting: Vec<u64>,
 }
 
-/// What was received for a request, decoded.
+/// The decoded content of a digest, scan or answer.
 pub(crate) enum Content {
     /// A digest, a scan with all payloads, or a file that cannot be read as what was requested.
     Digest(Decoded),
@@ -122,7 +122,7 @@ impl Reader {
         owed.fetch_sub(places, Ordering::Relaxed) - places
     }
 
-    /// Returns the opened content of what was received for a request.
+    /// Returns the opened content of a digest, scan or answer.
     pub(crate) fn decode(&self, received: &Received) -> Content {
         let Received { job, file, .. } = received;
         match job.kind {

@@ -48,7 +48,7 @@ pub(crate) fn begin_at<T: Edit>(
     Ok(missed)
 }
 
-/// Returns the reason why a range is kept of which no message before `first` can come.
+/// Returns the reason why a range before `first` is kept: its messages cannot come any more.
 pub(crate) fn reason(first: u64) -> String {
     format!("expired before it was fetched: the board begins at {first}")
 }

@@ -11,7 +11,7 @@ use omr_client::letter::Place;
 use std::collections::VecDeque;
 use std::fmt::Display;
 
-/// What the requests of the second round need.
+/// The shape and the board of the requests of the second round.
 pub(crate) struct Fetches {
     pub(crate) rounds: Rounds,
     /// The board.
@@ -22,7 +22,7 @@ pub(crate) struct Fetches {
 enum At<E> {
     /// The seeds of its pages were requested.
     Seeds,
-    /// Its query is being made.
+    /// The query of the request is being made.
     Ask,
     Create,
     Watch(Vec<u8>),
@@ -39,7 +39,7 @@ pub(crate) struct Jobs<E> {
     collected: Collected,
     /// The first failure: it holds up no other request.
     failed: Option<E>,
-    /// In two rounds, what fetches need.
+    /// The shape of fetches; `None` in one round.
     fetches: Option<Fetches>,
 }
 

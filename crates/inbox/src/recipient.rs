@@ -109,12 +109,18 @@ impl Recipient {
         // A limit of 0 means that the server states none.
         let allowed = Some(limits.digest_messages).filter(|messages| *messages > 0);
         let most = sizes.most.min(allowed.unwrap_or(u64::MAX));
+        // A server that answers no queries refuses them with its reason.
+        let answered = Some(limits.fetch_messages).filter(|messages| *messages > 0);
         let form = Form {
             bound: 0,
             most,
             levels: 0,
             batches: None,
-            rounds: Some(Sizes { most, ..*sizes }),
+            rounds: Some(Sizes {
+                most,
+                fetch: most.min(answered.unwrap_or(u64::MAX)),
+                ..*sizes
+            }),
         };
         (form, Spares::TwoRounds)
     }

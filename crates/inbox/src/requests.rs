@@ -316,8 +316,11 @@ pub(crate) fn add_again<T: Edit>(
     let range = of.start..of.end;
     if span::is_long(&range, short) {
         span::extend(tx, &range)?;
-        let fetch = Job::of_kind(Kind::Fetch, of);
-        add(tx, &Job { again, ..fetch })?;
+        let most = Number::Most.get(tx)?.max(1);
+        for piece in of.pieces(most) {
+            let fetch = Job::of_kind(Kind::Fetch, piece);
+            add(tx, &Job { again, ..fetch })?;
+        }
     }
     Ok(())
 }

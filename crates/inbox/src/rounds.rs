@@ -25,8 +25,10 @@ pub(crate) struct Sizes {
     pub(crate) room: u64,
     /// The number of messages before the board's end that fetches cover.
     pub(crate) window: u64,
-    /// The highest number of messages of a scan or a query.
+    /// The highest number of messages of a scan.
     pub(crate) most: u64,
+    /// The highest number of messages of a query.
+    pub(crate) fetch: u64,
 }
 
 /// The shape of all requests of two rounds.
@@ -47,6 +49,7 @@ impl Rounds {
             room: params.fetch.spec().fetched as u64,
             window: WINDOW,
             most: MOST_MESSAGES,
+            fetch: MOST_MESSAGES,
         };
         Ok(Self { params, sizes })
     }

@@ -36,7 +36,7 @@ pub(crate) fn is_long(range: &Range<u64>, short: u64) -> bool {
     range.end.saturating_sub(range.start) > short
 }
 
-/// Records the requests of this sync's fetches, on a board of `messages` messages of which `scans` are scanned for the
+/// Records the requests of this sync's fetches, on a board of `messages` messages; `scans` are those scanned for the
 /// first time. They take the place of earlier ones that were interrupted before their queries were made.
 pub(crate) fn plan<T: Edit>(
     tx: &mut T,
@@ -46,10 +46,11 @@ pub(crate) fn plan<T: Edit>(
 ) -> Result<(), T::Error> {
     Number::Short.set(tx, sizes.short)?;
     Number::Room.set(tx, sizes.room)?;
-    Number::Most.set(tx, sizes.most)?;
+    Number::Most.set(tx, sizes.fetch)?;
     let mut from = messages.saturating_sub(sizes.window);
     for (number, job) in JOBS.all(tx)? {
-        let is_planned = job.kind == Kind::Fetch && job.again.is_none() && !job.fetched;
+        // A fetch that a person's act requested has no turn. Whether a range was kept must not matter here.
+        let is_planned = job.kind == Kind::Fetch && job.turn.is_some() && !job.fetched;
         if is_planned && !QUERIES.has(tx, &number)? {
             from = from.min(job.start);
             remove(tx, number, &job)?;
@@ -65,8 +66,10 @@ pub(crate) fn plan<T: Edit>(
     let old = span(tx)?;
     let covered = from.max(old.start).max(Number::First.get(tx)?)..old.end;
     set(tx, &covered)?;
-    for piece in Stride::new(covered, 1).pieces(sizes.most) {
-        add(tx, &Job::of_kind(Kind::Fetch, piece))?;
+    let turn = Some(Number::Turn.get(tx)?);
+    for piece in Stride::new(covered, 1).pieces(sizes.fetch) {
+        let fetch = Job::of_kind(Kind::Fetch, piece);
+        add(tx, &Job { turn, ..fetch })?;
     }
     Ok(())
 }
@@ -92,6 +95,7 @@ mod tests {
         room: 3,
         window: 40,
         most: 24,
+        fetch: 24,
     };
     const FORM: Form = Form {
         bound: 0,
@@ -107,14 +111,14 @@ mod tests {
         Inbox::open(Memory::new()).unwrap()
     }
 
-    /// Plans a sync of a board. Returns the ranges of all scans, and of all fetches.
-    fn plan(inbox: &Tested, board: Range<u64>) -> [Vec<Range<u64>>; 2] {
+    /// Plans a sync of a board. Returns the beginnings and ends of all scans, and of all fetches.
+    fn plan(inbox: &Tested, board: Range<u64>) -> [Vec<[u64; 2]>; 2] {
         let board = crate::model::board(board);
         inbox.requests().plan(&board, &FORM).unwrap();
         let jobs = inbox.store().read(|tx| JOBS.all(tx)).unwrap();
         [Kind::Scan, Kind::Fetch].map(|kind| {
             let of_kind = jobs.iter().filter(|(_, job)| job.kind == kind);
-            of_kind.map(|(_, job)| job.start..job.end).collect()
+            of_kind.map(|(_, job)| [job.start, job.end]).collect()
         })
     }
 
@@ -129,33 +133,33 @@ mod tests {
         let inbox = inbox();
         let [scans, fetches] = plan(&inbox, 0..100);
         // The last scan is short: it contains all payloads.
-        assert_eq!(scans, [0..24, 24..48, 48..72, 72..96, 96..100]);
+        assert_eq!(scans, [[0, 24], [24, 48], [48, 72], [72, 96], [96, 100]]);
         // New messages before the window are fetched once.
-        assert_eq!(fetches, [0..24, 24..48, 48..72, 72..96]);
+        assert_eq!(fetches, [[0, 24], [24, 48], [48, 72], [72, 96]]);
         let syncs = [
             // The board does not change, grows by a short range, by a long one, and forgets messages.
-            (0..100, vec![60..84, 84..96]),
-            (0..103, vec![63..87, 87..96]),
-            (0..110, vec![70..94, 94..110]),
-            (90..112, vec![90..110]),
+            (0..100, vec![[60, 84], [84, 96]]),
+            (0..103, vec![[63, 87], [87, 96]]),
+            (0..110, vec![[70, 94], [94, 110]]),
+            (90..112, vec![[90, 110]]),
             // A restore brings messages back, but the span does not begin earlier again.
-            (0..112, vec![90..110]),
+            (0..112, vec![[90, 110]]),
             // The window passes the span.
-            (0..149, vec![109..133, 133..149]),
-            (0..153, vec![113..137, 137..149]),
-            (0..157, vec![117..141, 141..149]),
-            (0..161, vec![121..145, 145..149]),
-            (0..165, vec![125..149]),
-            (0..169, vec![129..149]),
-            (0..173, vec![133..149]),
-            (0..177, vec![137..149]),
-            (0..181, vec![141..149]),
-            (0..185, vec![145..149]),
+            (0..149, vec![[109, 133], [133, 149]]),
+            (0..153, vec![[113, 137], [137, 149]]),
+            (0..157, vec![[117, 141], [141, 149]]),
+            (0..161, vec![[121, 145], [145, 149]]),
+            (0..165, vec![[125, 149]]),
+            (0..169, vec![[129, 149]]),
+            (0..173, vec![[133, 149]]),
+            (0..177, vec![[137, 149]]),
+            (0..181, vec![[141, 149]]),
+            (0..185, vec![[145, 149]]),
             (0..189, vec![]),
             (0..189, vec![]),
             // A new span begins.
-            (0..194, vec![189..194]),
-            (0..194, vec![189..194]),
+            (0..194, vec![[189, 194]]),
+            (0..194, vec![[189, 194]]),
         ];
         for (board, expected) in syncs {
             answer(&inbox);
@@ -170,8 +174,8 @@ mod tests {
         plan(&inbox, 0..60);
         // The window begins at 30, the interrupted fetches at 0.
         let [scans, fetches] = plan(&inbox, 0..70);
-        assert_eq!(scans, [0..24, 24..48, 48..60, 60..70]);
-        assert_eq!(fetches, [0..24, 24..48, 48..70]);
+        assert_eq!(scans, [[0, 24], [24, 48], [48, 60], [60, 70]]);
+        assert_eq!(fetches, [[0, 24], [24, 48], [48, 70]]);
         let queries = inbox.store().write(|tx| {
             for (number, _) in JOBS.all(tx)? {
                 QUERIES.put(tx, &number, &vec![1])?;
@@ -180,7 +184,7 @@ mod tests {
         });
         queries.unwrap();
         let [_, fetches] = plan(&inbox, 0..70);
-        assert_eq!(fetches, [0..24, 24..48, 48..70, 30..54, 54..70]);
+        assert_eq!(fetches, [[0, 24], [24, 48], [48, 70], [30, 54], [54, 70]]);
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(crate) enum Number {
     Short,
     /// The number of messages that the answer to a query has room for.
     Room,
-    /// The highest number of messages of a scan or a query.
+    /// The highest number of messages of a query.
     Most,
 }
 

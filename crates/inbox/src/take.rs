@@ -387,6 +387,7 @@ mod tests {
             room: 3,
             window: 40,
             most: 40,
+            fetch: 40,
         };
         let form = Form {
             bound: 0,

@@ -125,6 +125,7 @@ fn limits(limits: &v1::Limits) -> Limits {
         bound: limits.bound,
         step: limits.step,
         orders: limits.orders,
+        fetch_messages: limits.fetch_messages,
     }
 }
 

@@ -14,8 +14,11 @@ pub(crate) enum WasmError {
         sizes: Mismatch<usize>,
     },
     /// No key file has this name.
-    #[error("expected detection.key or instant.key, found {0}")]
+    #[error("expected detection.key, instant.key or rounds.key, found {0}")]
     KeyName(String),
+    /// No scheme has this tag.
+    #[error("expected the tag of a scheme, or 0, found {0}")]
+    Scheme(u8),
     /// No sealing has this tag.
     #[error("expected the tag of a sealing, found {0}")]
     Sealing(u32),

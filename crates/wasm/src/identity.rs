@@ -6,7 +6,7 @@ use js_sys::{Function, Uint8Array};
 use omr_client::{SecretKey, decode, identity, os_rng};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Response};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Response, Scheme};
 use std::time::{Duration, UNIX_EPOCH};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use zeroize::Zeroizing;
@@ -67,11 +67,25 @@ impl Identity {
         Ok(address.to_bytes(self.set.clue())?)
     }
 
-    /// Returns the names of the detection keys for the set's engines.
+    /// Returns the tag of the scheme of a new recipient at a server that answers fetches of at most this number of
+    /// messages: two rounds where the server and the set have them, otherwise 0.
+    #[wasm_bindgen(js_name = newScheme)]
+    pub fn new_scheme(&self, fetch_messages: f64) -> u8 {
+        if fetch_messages > 0.0 && self.set.spec().serves(Scheme::TwoRounds) {
+            Scheme::TwoRounds.tag()
+        } else {
+            0
+        }
+    }
+
+    /// Returns the names of the detection keys for the scheme of this tag; 0 stands for all keys that make digests.
+    ///
+    /// Errors: `Scheme`.
     #[wasm_bindgen(js_name = keyNames)]
-    pub fn key_names(&self) -> Vec<String> {
-        let names = self.set.spec().engines().into_iter();
-        names.map(EngineKind::key_name).map(str::to_owned).collect()
+    pub fn key_names(&self, scheme: u8) -> Result<Vec<String>, JsError> {
+        let engines = self.set.spec().engines_for(known_scheme(scheme)?);
+        let names = engines.into_iter().map(EngineKind::key_name);
+        Ok(names.map(str::to_owned).collect())
     }
 
     /// Makes a detection key with the masks of the board's recipients at a time, in seconds since 1970, and passes its
@@ -109,6 +123,19 @@ impl Identity {
             payload: one.payload,
         });
         Ok(found.collect())
+    }
+}
+
+/// Returns the scheme of a tag; `None` for 0.
+///
+/// Errors: `Scheme`.
+pub(crate) fn known_scheme(tag: u8) -> Result<Option<Scheme>, WasmError> {
+    match tag {
+        0 => Ok(None),
+        tag => match Scheme::from_tag(tag) {
+            None => Err(WasmError::Scheme(tag)),
+            known => Ok(known),
+        },
     }
 }
 

@@ -2,13 +2,15 @@
 
 use crate::Identity;
 use crate::error::{WasmError, fixed};
+use crate::identity::known_scheme;
 use js_sys::Uint8Array;
 use omr_client::letter::Place;
+use omr_client::os_rng;
 use omr_inbox::{
-    Agreed, Answer, Board, Call, Exchange, Failed, Failure, Fetch, InboxError, Limits, Log,
-    MAX_LEVELS, Mark, Memory, Reader, Recipient, Step, Table,
+    Agreed, Answer, Board, Call, Collected, Exchange, Failed, Failure, Fetch, InboxError, Limits,
+    Log, MAX_LEVELS, Mark, Memory, Outcome, Reader, Recipient, Step, Table,
 };
-use omr_protocol::{Mismatch, Sealing};
+use omr_protocol::{Mismatch, Scheme, Sealing};
 use std::collections::BTreeMap;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
@@ -51,7 +53,7 @@ impl Stored {
     }
 }
 
-/// The next call to make: `board`, `limits`, `job`, `watch` or `digest`.
+/// The next call to make: `board`, `limits`, `seeds`, `job`, `watch` or `digest`.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone, Default)]
 pub struct NextCall {
@@ -59,9 +61,9 @@ pub struct NextCall {
     pub kind: String,
     /// The id of a job, or of the request for a job to be created.
     pub id: Vec<u8>,
-    /// The first message of a job.
+    /// The first message of a job, or of the range whose seeds are requested.
     pub start: f64,
-    /// The index after the last message of a job.
+    /// The index after the last message of the job or the range.
     pub end: f64,
     /// The bound of a job.
     pub bound: u32,
@@ -69,6 +71,8 @@ pub struct NextCall {
     pub scheme: u8,
     /// The step of a job.
     pub step: f64,
+    /// The file of a job's query; empty in requests for digests and scans.
+    pub query: Vec<u8>,
     /// For the board: the lengths at which the server must return running hashes.
     pub lengths: Vec<f64>,
 }
@@ -115,10 +119,23 @@ pub struct KeptRange {
     /// meanwhile.
     #[wasm_bindgen(js_name = fetchesExpected)]
     pub fetches_expected: f64,
+    /// Whether the next fetch requests it again.
+    #[wasm_bindgen(js_name = askedAgain)]
+    pub asked_again: bool,
     /// Whether the board has forgotten the range.
     pub expired: bool,
     /// The error of the decoder or of the server.
     pub reason: String,
+}
+
+/// Messages that were found and that later fetches bring, see [`omr_inbox::Waiting`].
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    /// The number of messages.
+    pub messages: f64,
+    /// The number of further fetches that bring them, unless others are found before them.
+    pub fetches: f64,
 }
 
 /// The fixed part of a recipient's requests.
@@ -130,7 +147,9 @@ pub struct Form {
     pub board_id: Vec<u8>,
     /// Tag of the agreed sealing.
     pub sealing: u8,
-    /// The bound of every request.
+    /// Tag of the scheme of every request; 0 for that of the keys.
+    pub scheme: u8,
+    /// The bound of every request for a digest.
     pub bound: u32,
     /// The first message that can be for the recipient: the length of the board when the recipient's keys were made.
     pub begins: f64,
@@ -143,10 +162,18 @@ pub struct Form {
 impl Form {
     /// Makes the fixed part of requests.
     #[wasm_bindgen(constructor)]
-    pub fn new(board_id: Vec<u8>, sealing: u8, bound: u32, begins: f64, log_hash: Vec<u8>) -> Self {
+    pub fn new(
+        board_id: Vec<u8>,
+        sealing: u8,
+        scheme: u8,
+        bound: u32,
+        begins: f64,
+        log_hash: Vec<u8>,
+    ) -> Self {
         Self {
             board_id,
             sealing,
+            scheme,
             bound,
             begins,
             log_hash,
@@ -162,6 +189,8 @@ pub struct Inbox {
     reader: Reader,
     recipient: Recipient,
     fetch: Option<Fetch<Said>>,
+    /// The reasons why answers to queries could not be read, until they are returned.
+    damage: Vec<String>,
 }
 
 #[wasm_bindgen]
@@ -173,6 +202,10 @@ impl Inbox {
         let sealing = Some(Sealing::try_from(form.sealing)?);
         let (set, secret) = identity.copy()?;
         let spec = set.spec();
+        let scheme = match known_scheme(form.scheme)? {
+            None => spec.scheme(true)?,
+            Some(scheme) => scheme,
+        };
         let recipient = Recipient {
             agreed: Agreed {
                 params: set.name().to_owned(),
@@ -181,10 +214,14 @@ impl Inbox {
             },
             keys: Vec::new(),
             instant: None,
-            scheme: 0,
+            scheme: form.scheme,
             bound: form.bound,
-            largest_bound: spec.largest_bound(spec.scheme(true)?)?.try_into()?,
-            spares: MAX_LEVELS,
+            largest_bound: spec.largest_bound(scheme)?.try_into()?,
+            spares: if scheme == Scheme::TwoRounds {
+                0
+            } else {
+                MAX_LEVELS
+            },
             begins: form.begins as u64,
             batch: None,
         };
@@ -199,6 +236,7 @@ impl Inbox {
             reader: Reader::new(set, secret, board_id, sealing).owing(),
             recipient,
             fetch: None,
+            damage: Vec::new(),
         })
     }
 
@@ -225,7 +263,7 @@ impl Inbox {
         });
         let step = fetch.begin(self.inbox.requests())?;
         self.fetch = Some(fetch);
-        next(step)
+        self.call(step)
     }
 
     /// Returns the call after the board's description, with the running hashes of its log: at its end, and one for each
@@ -280,13 +318,27 @@ impl Inbox {
         bound: u32,
         step: f64,
         orders: u32,
+        fetch_messages: f64,
     ) -> Result<Option<NextCall>, JsError> {
         self.answer(Ok(Answer::Limits(Limits {
             digest_messages: digest_messages as u64,
             bound,
             step: step as u64,
             orders,
+            fetch_messages: fetch_messages as u64,
         })))
+    }
+
+    /// Returns the call after the seeds of pages.
+    ///
+    /// Errors: `Length` if a seed has another length than 32 bytes.
+    #[wasm_bindgen(js_name = answerSeeds)]
+    pub fn answer_seeds(&mut self, seeds: Vec<Uint8Array>) -> Result<Option<NextCall>, JsError> {
+        let seeds: Result<Vec<[u8; 32]>, WasmError> = seeds
+            .iter()
+            .map(|seed| fixed("a seed of a page", &seed.to_vec()))
+            .collect();
+        self.answer(Ok(Answer::Seeds(seeds?)))
     }
 
     /// Returns the call after a job has got an id. The running hash of the log at the job's end is empty if the server
@@ -338,13 +390,53 @@ impl Inbox {
         answer: Result<Answer, Failed<Said>>,
     ) -> Result<Option<NextCall>, JsError> {
         let fetch = self.fetch.as_mut().ok_or(WasmError::NoFetch)?;
-        next(fetch.answer(self.inbox.requests(), answer)?)
+        let step = fetch.answer(self.inbox.requests(), answer)?;
+        self.call(step)
     }
 
-    /// Decodes the oldest stored digest and returns whether there was one. `now` is in seconds since 1970.
+    /// Returns the call of a step. Makes the queries of steps before it, so that JavaScript sees calls alone.
+    fn call(&mut self, first: Step<Collected>) -> Result<Option<NextCall>, JsError> {
+        let mut step = first;
+        loop {
+            let asking = match step {
+                Step::Done(_) => return Ok(None),
+                Step::Call(call) => return Ok(Some(next(call)?)),
+                Step::Ask(asking) => asking,
+            };
+            self.inbox.ask(&self.reader, &asking, &mut os_rng())?;
+            let fetch = self.fetch.as_mut().ok_or(WasmError::NoFetch)?;
+            step = fetch.answer(self.inbox.requests(), Ok(Answer::Asked))?;
+        }
+    }
+
+    /// Decodes the oldest stored digest, scan or answer and returns whether there was one. `now` is in seconds since
+    /// 1970.
     #[wasm_bindgen(js_name = takeOne)]
-    pub fn take_one(&self, now: f64) -> Result<bool, JsError> {
-        Ok(self.inbox.take_one(&self.reader, now as u64)?.is_some())
+    pub fn take_one(&mut self, now: f64) -> Result<bool, JsError> {
+        let Some(taken) = self.inbox.take_one(&self.reader, now as u64)? else {
+            return Ok(false);
+        };
+        for one in taken {
+            if let Outcome::Unanswered(reason) = one.outcome {
+                self.damage.push(reason);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the reasons why answers to queries could not be read since the last call. Their messages wait.
+    #[wasm_bindgen(js_name = newDamage)]
+    pub fn new_damage(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.damage)
+    }
+
+    /// Returns how many messages were found and wait for later fetches.
+    pub fn waiting(&self) -> Result<Waiting, JsError> {
+        let waiting = self.inbox.waiting()?;
+        Ok(Waiting {
+            messages: waiting.messages as f64,
+            fetches: waiting.syncs as f64,
+        })
     }
 
     /// Takes the time of at most `most` places of digests that contained no letter, and returns the number of places
@@ -377,10 +469,18 @@ impl Inbox {
             read: kept.read as f64,
             fetches_left: kept.fetches_left as f64,
             fetches_expected: kept.fetches_expected as f64,
+            asked_again: kept.asked_again,
             expired: kept.expired,
             reason: kept.reason,
         });
         Ok(ranges.collect())
+    }
+
+    /// **A person's act.** Has the next fetch request every damaged range again, see
+    /// [`omr_inbox::Inbox::retry_damaged`]. Returns the number of ranges.
+    #[wasm_bindgen(js_name = retryDamaged)]
+    pub fn retry_damaged(&self) -> Result<usize, JsError> {
+        Ok(self.inbox.retry_damaged()?)
     }
 
     /// Returns descriptions of changes of the board's history that it has not returned before.
@@ -402,26 +502,26 @@ impl Inbox {
     }
 }
 
-/// Returns the call of a step.
+/// Returns a call for JavaScript.
 ///
-/// Errors: `NoCall` for steps of orders, sessions and two rounds, which these fetches do not make.
-fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
-    let call = match step {
-        Step::Done(_) => return Ok(None),
-        Step::Call(call) => call,
-        Step::Ask(asking) => return Err(WasmError::NoCall(format!("{asking:?}")).into()),
-    };
+/// Errors: `NoCall` for calls of orders and sessions, which these fetches do not make.
+fn next(call: Call) -> Result<NextCall, WasmError> {
     let plain = |kind: &str, id: Vec<u8>| NextCall {
         kind: kind.to_owned(),
         id,
         ..NextCall::default()
     };
-    Ok(Some(match call {
+    Ok(match call {
         Call::Board(lengths) => NextCall {
             lengths: lengths.into_iter().map(|length| length as f64).collect(),
             ..plain("board", Vec::new())
         },
         Call::Limits => plain("limits", Vec::new()),
+        Call::Seeds(range) => NextCall {
+            start: range.start as f64,
+            end: range.end as f64,
+            ..plain("seeds", Vec::new())
+        },
         Call::WatchJob(id) => plain("watch", id),
         Call::FetchDigest(id) => plain("digest", id),
         Call::CreateJob(job) => NextCall {
@@ -430,10 +530,11 @@ fn next<T>(step: Step<T>) -> Result<Option<NextCall>, JsError> {
             bound: job.bound,
             scheme: job.scheme,
             step: job.step as f64,
+            query: job.query,
             ..plain("job", job.request_id.to_vec())
         },
-        other => return Err(WasmError::NoCall(format!("{other:?}")).into()),
-    }))
+        other => return Err(WasmError::NoCall(format!("{other:?}"))),
+    })
 }
 
 /// Returns a running hash, or `None` for no bytes.

@@ -538,21 +538,22 @@ fn a_copy_reports_that_its_address_was_forgotten() {
 fn an_address_is_forgotten_when_its_letters_are_here() {
     let scene = Scene::empty();
     let server = Server::start(&scene, PARAMS);
-    identity(&scene, &server, "ann", &["--bound", "4"]);
+    let options = ["--bound", "4", "--scheme", "sophomr"];
+    identity(&scene, &server, "ann", &options);
     let long: Vec<u8> = (0..6_000_u32).map(|i| (i % 251) as u8).collect();
     send(&scene, "carl", "ann", &long);
     let first = scene.run(&["inbox", "--home", "ann"]);
     assert!(first.stderr.contains("12 messages for you"), "{first:?}");
     let rotate = ["id", "rotate", "--home", "ann", "--json"];
     let at_once = [&rotate[..], &["--forget-old"]].concat();
-    let expected = ["1 ranges and 1 letters", "without --forget-old"];
+    let expected = ["1 ranges, 1 letters", "without --forget-old"];
     let before = scene.read("ann/secret.key");
     scene.run(&at_once).refused(1, &expected);
     assert_eq!(scene.read("ann/secret.key"), before);
     let shown = scene.run(&rotate).json();
     let name = retired(&shown)[0].to_owned();
     let home = format!("ann/retired/{name}");
-    let expected = ["1 ranges and 1 letters", "`omr inbox`", "--force"];
+    let expected = ["1 ranges, 1 letters", "`omr inbox`", "--force"];
     let forget = ["id", "forget", "--home", "ann"];
     scene.run(&forget).refused(1, &expected);
     assert!(scene.path(&home).exists());

@@ -52,9 +52,9 @@ struct Report {
     params: &'static str,
     /// Messages of the scan that are the recipient's.
     pertinent: usize,
-    /// Those for which the query asks.
+    /// Messages for which the query asks.
     asked: Vec<u64>,
-    /// Those that further queries ask for.
+    /// The number of messages that further queries ask for.
     left: usize,
     query_bytes: usize,
 }

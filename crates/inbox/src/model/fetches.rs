@@ -101,6 +101,7 @@ fn messages_that_a_fetch_has_no_room_for_come_with_the_next_ones() {
 fn a_backlog_of_hundreds_comes_by_and_by() {
     let mut world = world();
     (world.rounds, world.server.digest_messages) = (large(), 1 << 16);
+    world.server.fetch_messages = 1 << 16;
     post(&mut world.server, 1_500, 3);
     for came in [56, 112, 168, 224, 280, 336, 392, 448, 500, 500] {
         sync(&mut world, &[]);
@@ -118,6 +119,7 @@ type Hers = fn(u64) -> bool;
 fn script(hers: Hers, scans_rubbish: bool) -> World {
     let mut world = world();
     (world.rounds, world.server.digest_messages) = (large(), 2_000);
+    world.server.fetch_messages = 2_000;
     world.server.scans_rubbish = scans_rubbish;
     let fails = |at, kind| but(at, Fate::Fails(kind));
     let syncs = [
@@ -261,7 +263,7 @@ fn a_scan_that_cannot_be_read_is_kept_until_its_messages_came() {
 #[test]
 fn messages_behind_the_window_are_kept_and_come_when_they_are_requested_again() {
     let mut world = world();
-    // Eight messages in two records, of which the first fetch brings three.
+    // The first fetch brings three of eight messages.
     post(&mut world.server, 16, 2);
     sync(&mut world, &[]);
     assert_eq!((waiting(&world).0, kept(&world)), (5, vec![]));
@@ -335,4 +337,23 @@ fn an_old_answer_does_not_stand_for_a_message_of_another_history() {
     world.drains();
     all_came_once(&world).unwrap();
     assert!(world.letters().contains(&0));
+}
+
+#[test]
+fn a_range_requested_again_is_fetched_whether_parts_of_it_were_kept_or_not() {
+    let logs = [1, 2].map(|every| {
+        let mut world = world();
+        post(&mut world.server, 16, every);
+        sync(&mut world, &[]);
+        for _ in 0..36 {
+            world.server.post(false);
+        }
+        sync(&mut world, &[]);
+        world.happens(&Event::Again(12), |hers| hers);
+        sync(&mut world, &[]);
+        (kept(&world).len(), world.server.log)
+    });
+    let [(kept, log), (more, other)] = logs;
+    assert!(kept > 0 && more > 0);
+    assert_eq!(log, other);
 }

@@ -19,6 +19,7 @@ pub(super) fn small() -> &'static Rounds {
             room: 3,
             window: 40,
             most: 1 << 20,
+            fetch: 1 << 20,
         },
         ..Rounds::of("insecure-tiny-v4").unwrap()
     })
@@ -33,6 +34,7 @@ pub(super) fn large() -> &'static Rounds {
             room: 56,
             window: 1 << 16,
             most: 1 << 20,
+            fetch: 1 << 20,
         },
         ..Rounds::of("insecure-tiny-v4").unwrap()
     })

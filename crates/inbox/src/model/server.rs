@@ -3,6 +3,7 @@
 use super::rounds;
 use crate::decode::Found;
 use crate::job::{Job, Kind};
+use crate::rounds::TWO_ROUNDS;
 use crate::{Answer, Board, Call, Failed, Failure, JobRequest, Limits, Log, SessionRequest};
 use omr_client::fragment::Whole;
 use omr_client::letter::{Piece, Place};
@@ -45,7 +46,7 @@ impl Digest {
         (self.start, self.end) == (job.start, job.end) && is_answer == (job.kind == Kind::Fetch)
     }
 
-    /// Returns the letters, each of which states its id.
+    /// Returns the letters with their ids.
     pub(super) fn found(&self) -> Vec<Found> {
         let found = self.hers.iter().map(|(index, id)| Found {
             index: *index,
@@ -99,6 +100,7 @@ pub(super) struct Server {
     pub(super) log: Vec<String>,
     /// The highest number of messages of a digest.
     pub(super) digest_messages: u64,
+    pub(super) fetch_messages: u64,
     /// Whether scans list some messages at random in place of the recipient's.
     pub(super) scans_rubbish: bool,
     jobs: BTreeMap<Vec<u8>, JobRequest>,
@@ -123,6 +125,7 @@ impl Default for Server {
             first: 0,
             log: Vec::new(),
             digest_messages: 24,
+            fetch_messages: 20,
             scans_rubbish: false,
             jobs: BTreeMap::new(),
             sessions: BTreeMap::new(),
@@ -251,6 +254,7 @@ impl Server {
                 bound: 0,
                 step: 1 << 16,
                 orders: 1,
+                fetch_messages: self.fetch_messages,
             })),
             Call::Seeds(range) => {
                 if range.start < self.first || range.end > self.board.len() as u64 {
@@ -277,6 +281,10 @@ impl Server {
             }
             Call::WatchJob(_) => Ok(Answer::Watched),
             Call::FetchDigest(id) => match self.jobs.get(&id) {
+                // Only spare requests make up for a digest without messages that were dropped and restored meanwhile.
+                Some(job) if job.scheme == TWO_ROUNDS && job.end > self.board.len() as u64 => {
+                    fails(Failure::JobFailed)
+                }
                 Some(job) => Ok(Answer::Digest(self.result(job).bytes())),
                 None => fails(Failure::NotFound),
             },

@@ -180,7 +180,7 @@ impl RoundsKey {
         Ok(())
     }
 
-    /// Reads the seed of shared masks of a key's file, of which only the head is read.
+    /// Reads the seed of shared masks from the head of a key's file.
     ///
     /// Errors: `Frame`, `Length`.
     pub fn read_masks(

@@ -120,7 +120,7 @@ fn a_query_of_other_rows_is_refused() {
     assert_eq!(error.to_string(), "expected 1 rows, found 72");
 }
 
-/// Rows of one ciphertext and of several, the last of which is not full.
+/// Rows of one ciphertext and of several, where the last one is not full.
 #[test]
 fn a_query_is_decrypted_to_its_choices() {
     let mut world = World::new(TINY, 8);

@@ -14,7 +14,7 @@ use omr_protocol::rounds::{FetchAnswer, RoundsError, Scanned};
 use omr_protocol::{ParamSet, Response, Scheme, Sealing};
 use std::ops::Range;
 
-/// What a file contains.
+/// The contents of a file.
 pub(super) enum Contents {
     /// A digest, or a scan with payloads.
     Response(Response),

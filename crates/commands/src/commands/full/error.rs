@@ -44,10 +44,11 @@ pub(crate) enum FullError {
     Backups(PathBuf),
     /// The identity is to be forgotten, but letters to it are still missing.
     #[error(
-        "{identity}: expected all letters to it in the inbox, found {} ranges and {} letters with missing parts: \
-         `omr inbox` fetches them (`omr inbox kept --home {}` lists the ranges), {alternative}",
+        "{identity}: expected all letters to it in the inbox, found {} ranges, {} letters with missing parts and \
+         {} messages to fetch: `omr inbox` fetches them (`omr inbox kept --home {}` lists the ranges), {alternative}",
         unfinished.ranges,
         unfinished.letters,
+        unfinished.waiting,
         home.display()
     )]
     Unfinished {

@@ -169,7 +169,7 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What the last fetch of a retired identity may need.
+/// The secrets that the last fetch of a retired identity may need.
 #[derive(Clone, Copy)]
 struct Access<'a> {
     token: &'a TokenArg,

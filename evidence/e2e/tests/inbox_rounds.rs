@@ -1,0 +1,302 @@
+//! An inbox of two rounds over real keys, scans, queries and answers, with small parameters.
+
+use chacha20::ChaCha20Rng;
+use omr_client::identity;
+use omr_client::letter::{Place, Writer};
+use omr_client::rounds::key;
+use omr_detector::rounds::{PreparedPage, RoundsDetector, ScanRequest, scan};
+use omr_detector::{Messages, Quiet};
+use omr_inbox::{
+    Agreed, Answer, Board, Call, Collected, Exchange, Failed, Fetch, Inbox, InboxError, JobRequest,
+    Limits, Log, Memory, Outcome, Reader, Recipient, Spares, Step, Taken,
+};
+use omr_protocol::rounds::{RoundsPlan, page_seeds};
+use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
+use rand_core::SeedableRng;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+const SET: &str = "insecure-tiny-v4";
+const BOARD: [u8; 16] = [7; 16];
+const PAYLOAD: usize = 200;
+/// The secret of the pages' seeds.
+const SECRET: [u8; 32] = [5; 32];
+/// The tag of the scheme of two rounds.
+const TWO_ROUNDS: u8 = 6;
+
+fn place() -> Place {
+    Place {
+        board_id: BOARD,
+        params: SET.to_owned(),
+        sealing: Sealing::HpkeX25519,
+        payload_bytes: PAYLOAD,
+    }
+}
+
+/// A detector with a board.
+struct Server {
+    set: ParamSet,
+    clues: ClueKind,
+    detector: RoundsDetector,
+    posted: Vec<(Vec<u8>, Vec<u8>)>,
+    jobs: BTreeMap<Vec<u8>, JobRequest>,
+    /// Changes the answers to queries.
+    spoils: fn(&mut Vec<u8>),
+    /// The numbers of bytes of all queries and answers.
+    bytes: Vec<[usize; 2]>,
+}
+
+impl Server {
+    fn messages(&self) -> Messages {
+        let (clues, payloads): (Vec<_>, Vec<_>) = self.posted.iter().cloned().unzip();
+        let range = 0..self.posted.len() as u64;
+        Messages::new(range, clues.concat(), payloads.concat()).unwrap()
+    }
+
+    fn plan(&self, range: Range<u64>) -> RoundsPlan {
+        RoundsPlan::new(self.set.rounds().unwrap(), range, PAYLOAD, self.clues).unwrap()
+    }
+
+    fn result(&mut self, job: &JobRequest) -> Vec<u8> {
+        let params = self.set.rounds().unwrap();
+        let range = job.start..job.end;
+        let mut messages = self.messages();
+        if job.query.is_empty() {
+            let request = ScanRequest {
+                range,
+                payload_bytes: PAYLOAD,
+                board_id: BOARD,
+                sealing: place().sealing,
+                secret: SECRET,
+            };
+            let made = scan(&[&self.detector], &mut messages, &request, &Quiet).unwrap();
+            return made[0].scanned.to_bytes(params).unwrap();
+        }
+        let plan = self.plan(range.clone());
+        let size = params.fetch.spec().page as u64;
+        let mut pages = Vec::new();
+        for (page, seed) in plan.pages().zip(page_seeds(&SECRET, &plan)) {
+            let own = page * size..((page + 1) * size).min(range.end);
+            let (source, clues) = (&mut messages, self.clues);
+            let made = PreparedPage::new(params, source, own, BOARD, PAYLOAD, clues, seed);
+            pages.push(made.unwrap());
+        }
+        let pages: Vec<&PreparedPage> = pages.iter().collect();
+        let answer = self.detector.answer(&pages, &job.query).unwrap();
+        let mut file = answer.to_bytes(params).unwrap();
+        self.bytes.push([job.query.len(), file.len()]);
+        (self.spoils)(&mut file);
+        file
+    }
+
+    fn perform(&mut self, call: Call) -> Answer {
+        match call {
+            Call::Board(lengths) => {
+                let log = Log {
+                    hash: [1; 32],
+                    history: [2; 16],
+                    hashes: lengths.into_iter().map(|at| (at, [1; 32])).collect(),
+                };
+                let end = self.posted.len() as u64;
+                Answer::Board(Board::new(place(), 0, end, log).unwrap())
+            }
+            Call::Limits => Answer::Limits(Limits {
+                digest_messages: 400,
+                ..Limits::default()
+            }),
+            Call::Seeds(range) => Answer::Seeds(page_seeds(&SECRET, &self.plan(range))),
+            Call::CreateJob(job) => {
+                assert_eq!((job.bound, job.scheme, job.step), (0, TWO_ROUNDS, 0));
+                let id = job.request_id.to_vec();
+                self.jobs.insert(id.clone(), job);
+                let log_hash = Some([1; 32]);
+                Answer::Job { id, log_hash }
+            }
+            Call::WatchJob(_) => Answer::Watched,
+            Call::FetchDigest(id) => {
+                let job = self.jobs[&id].clone();
+                Answer::Digest(self.result(&job))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+struct World {
+    server: Server,
+    recipient: Recipient,
+    inbox: Inbox<Memory>,
+    reader: Reader,
+    hers: Writer,
+    other: Writer,
+    rng: ChaCha20Rng,
+}
+
+impl World {
+    fn new(clues: ClueKind) -> Self {
+        let set = ParamSet::named(SET).unwrap();
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let (secret, address) = identity(set.clue(), clues, &mut rng);
+        let (_, stranger) = identity(set.clue(), clues, &mut rng);
+        let params = set.rounds().unwrap().clone();
+        let made = key(&params, &secret, None, &mut rng);
+        let writer = |to: &ClueKey| Writer::new(set.clue(), to, place()).unwrap();
+        let (hers, other) = (writer(&address), writer(&stranger));
+        let sealing = Some(place().sealing);
+        Self {
+            recipient: Recipient {
+                agreed: Agreed {
+                    params: SET.to_owned(),
+                    board_id: Some(BOARD),
+                    sealing,
+                },
+                keys: vec![[3; 32]],
+                instant: None,
+                scheme: TWO_ROUNDS,
+                bound: 50,
+                largest_bound: 1000,
+                spares: 2,
+                begins: 0,
+                batch: None,
+            },
+            inbox: Inbox::open(Memory::new()).unwrap(),
+            reader: Reader::new(ParamSet::named(SET).unwrap(), secret, BOARD, sealing).owing(),
+            hers,
+            other,
+            server: Server {
+                clues,
+                detector: RoundsDetector::new(params, made),
+                set,
+                posted: Vec::new(),
+                jobs: BTreeMap::new(),
+                spoils: |_| {},
+                bytes: Vec::new(),
+            },
+            rng,
+        }
+    }
+
+    fn post_to(&mut self, is_hers: bool, letter: &[u8]) {
+        let writer = if is_hers { &self.hers } else { &self.other };
+        for part in writer.parts(letter, &mut self.rng).unwrap() {
+            let written = writer.message(&mut self.rng, &part).unwrap();
+            self.server.posted.push((written.clue, written.payload));
+        }
+    }
+
+    /// Runs a sync. Returns its result, and that of decoding.
+    fn sync(&mut self) -> (Collected, Vec<Taken>) {
+        let mut fetch = Fetch::<InboxError>::new(self.recipient.clone());
+        let mut step = fetch.begin(self.inbox.requests()).unwrap();
+        let collected = loop {
+            let answer: Result<Answer, Failed<InboxError>> = match step {
+                Step::Call(call) => Ok(self.server.perform(call)),
+                Step::Ask(asking) => {
+                    self.inbox
+                        .ask(&self.reader, &asking, &mut self.rng)
+                        .unwrap();
+                    Ok(Answer::Asked)
+                }
+                Step::Done(collected) => break collected,
+            };
+            step = fetch.answer(self.inbox.requests(), answer).unwrap();
+        };
+        let taken = self.inbox.take_in(&self.reader, 5).unwrap();
+        (collected, taken)
+    }
+
+    fn waiting(&self) -> u64 {
+        self.inbox.waiting().unwrap().messages
+    }
+
+    fn letters(&self) -> Vec<Vec<u8>> {
+        let listed = self.inbox.list(true).unwrap().into_iter();
+        listed
+            .map(|one| self.inbox.body(one.number).unwrap())
+            .collect()
+    }
+}
+
+fn letters_come(clues: ClueKind) {
+    let mut world = World::new(clues);
+    let room = world.server.set.rounds().unwrap().fetch.spec().fetched as u64;
+    let long = vec![9; 3_000];
+    let mut expected = Vec::new();
+    for number in 0..700u32 {
+        let letter = number.to_le_bytes().to_vec();
+        let is_hers = number % 50 == 7;
+        world.post_to(is_hers, &letter);
+        if is_hers {
+            expected.push(letter);
+        }
+        if number == 300 {
+            world.post_to(true, &long);
+            expected.push(long.clone());
+        }
+    }
+    let parts = world.server.posted.len() as u64 - 700;
+    assert!(parts > room, "{parts}");
+    let mut left = 14 + parts;
+    let (mut syncs, mut had_part) = (0, false);
+    while left > 0 {
+        let (collected, taken) = world.sync();
+        assert_eq!((collected.spares, collected.bound), (Spares::TwoRounds, 0));
+        assert!(
+            taken
+                .iter()
+                .all(|one| matches!(one.outcome, Outcome::Delivered { .. }))
+        );
+        let now = world.waiting();
+        // Each of the two queries of a sync brings some.
+        assert!(now < left && left - now <= 2 * room, "{now} of {left}");
+        left = now;
+        let (incomplete, unopened) = world.inbox.leftovers().unwrap();
+        had_part |= incomplete.iter().any(|one| u64::from(one.parts) == parts);
+        assert_eq!(unopened, 0);
+        syncs += 1;
+    }
+    assert!(had_part && syncs > 1, "{syncs}");
+    let mut letters = world.letters();
+    letters.sort();
+    expected.sort();
+    assert_eq!(letters, expected);
+    assert!(world.inbox.kept().unwrap().is_empty());
+    // A short range comes with its scan; the backlog's fetches go on with the shape that they had.
+    world.post_to(false, b"other");
+    world.post_to(true, b"short");
+    world.sync();
+    assert!(world.letters().contains(&b"short".to_vec()));
+    let shapes = &world.server.bytes;
+    assert_eq!(shapes.len(), 2 * syncs + 2);
+    assert!(shapes.iter().step_by(2).all(|bytes| *bytes == shapes[0]));
+    assert_eq!(world.reader.settle(usize::MAX), 0);
+}
+
+#[test]
+fn letters_come_in_two_rounds() {
+    letters_come(ClueKind::Bound);
+    letters_come(ClueKind::Plain);
+}
+
+#[test]
+fn answers_that_cannot_be_read_lose_nothing() {
+    let mut world = World::new(ClueKind::Bound);
+    for number in 0..300u32 {
+        world.post_to(number == 70, &number.to_le_bytes());
+    }
+    // A damaged file, and none at all.
+    let spoils: [fn(&mut Vec<u8>); 2] = [|file| file[200] ^= 1, Vec::clear];
+    for spoil in spoils {
+        world.server.spoils = spoil;
+        let (_, taken) = world.sync();
+        let unread = taken
+            .iter()
+            .filter(|one| matches!(one.outcome, Outcome::Unanswered(_)));
+        assert_eq!(unread.count(), 1, "{taken:?}");
+        assert_eq!((world.waiting(), world.letters().len()), (1, 0));
+    }
+    world.server.spoils = |_| {};
+    world.sync();
+    assert_eq!((world.waiting(), world.letters().len()), (0, 1));
+    assert!(world.inbox.kept().unwrap().is_empty());
+}

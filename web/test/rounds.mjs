@@ -1,0 +1,99 @@
+// What a server sees of two rounds: the same calls of the same sizes, whatever a scan contained.
+import assert from "node:assert/strict";
+import { bend, open, read, register, send } from "./people.mjs";
+import { recorder } from "./calls.mjs";
+
+/** Messages that an answer has room for, in the sets for tests. */
+const ROOM = 14;
+/** Messages for those who have many: more than there is room for in four answers. */
+const MANY = 60;
+/** Bytes of a letter of so many messages. */
+const bytesOf = (messages) => messages * 500;
+
+/** People who differ in what is on the board for them, and in what happens to the first scan. */
+const PEOPLE = {
+  nobody: { messages: 0 },
+  some: { messages: ROOM },
+  many: { messages: MANY },
+  damaged: { messages: MANY, damage: true },
+  // Their pages are closed when the query of the first fetch is sent.
+  nobodyCut: { messages: 0, cut: true },
+  manyCut: { messages: MANY, cut: true },
+};
+
+export async function rounds(server, somebody, writer, { bent, shown }) {
+  const people = [];
+  for (const [name, of] of Object.entries(PEOPLE)) {
+    const one = await somebody();
+    one.open = await one.page();
+    const address = await open(one.open, { server: server.url });
+    await register(one.open);
+    people.push({ ...one, ...of, name, address, taken: recorder(one.context, shown), queries: recorder(one.context, query) });
+  }
+  for (const { address, messages } of people) {
+    if (messages === 0) continue;
+    const { indices } = await send(writer, address, "x".repeat(bytesOf(messages)));
+    assert.equal(indices.length, messages);
+  }
+  const letters = {};
+  const waiting = {};
+  for (let sync = 0; sync < MANY / ROOM; sync++) {
+    const logs = {};
+    for (const one of people) {
+      one.taken();
+      await first(one, sync, server, bent);
+      letters[one.name] = (await read(one.open)).letters.length;
+      (waiting[one.name] ??= []).push((await one.open.evaluate(() => globalThis.me.waiting())).messages);
+      logs[one.name] = [one.taken(), await one.open.evaluate(() => globalThis.given.splice(0))];
+    }
+    for (const name of ["some", "many", "damaged"]) assert.deepEqual(logs[name], logs.nobody, `${name}, fetch ${sync}`);
+    assert.deepEqual(logs.manyCut, logs.nobodyCut, `a page that was closed, fetch ${sync}`);
+    assert.ok(logs.nobody[0].some((call) => call.startsWith("GetSeeds")), logs.nobody[0].join("\n"));
+  }
+  assert.deepEqual(letters, { nobody: 0, some: 1, many: 1, damaged: 0, nobodyCut: 0, manyCut: 1 });
+  assert.deepEqual(waiting.nobody, [0, 0, 0, 0, 0]);
+  assert.deepEqual(waiting.some, [0, 0, 0, 0, 0]);
+  assert.deepEqual(waiting.many, [46, 32, 18, 4, 0]);
+  assert.deepEqual(waiting.damaged, [0, 0, 0, 0, 0]);
+  // A query that was sent before its page was closed is sent again as it was.
+  for (const { name, queries } of people) {
+    const sent = queries().filter((one) => one !== undefined);
+    const expected = PEOPLE[name].cut ? 1 : 0;
+    assert.equal(sent.length - new Set(sent).size, expected, name);
+    assert.equal(new Set(sent.map((one) => one.length)).size, 1, name);
+  }
+  // A person has the damaged scan made once more, with all that it found.
+  const damaged = people.find(({ name }) => name === "damaged").open;
+  assert.equal(await damaged.evaluate(() => globalThis.me.retryDamaged()), 1);
+  let found = 0;
+  for (let sync = 0; sync <= MANY / ROOM; sync++) found = (await read(damaged)).letters.length;
+  assert.equal(found, 1);
+  assert.deepEqual(await damaged.evaluate(() => globalThis.me.keptRanges()), []);
+  for (const one of people) await one.open.close();
+}
+
+/** What befalls a page in the first fetch. */
+async function first(one, sync, server, bent) {
+  if (sync > 0) return;
+  if (one.damage) {
+    const end = await bend(one.open, bent, "DetectionService/FetchDigest", (digest) => {
+      digest.data[digest.data.length >> 1] ^= 1;
+      void end();
+    });
+  }
+  if (one.cut) {
+    const isQuery = (request) => /CreateJob/.test(request.url()) && query(new URL(request.url()).pathname, request.postDataBuffer()) !== undefined;
+    const sent = one.open.waitForRequest(isQuery);
+    const fetched = one.open.evaluate(() => globalThis.me.fetch()).catch(() => {});
+    await sent;
+    await one.open.close();
+    await fetched;
+    one.open = await one.page();
+    await open(one.open, { server: server.url });
+  }
+}
+
+/** The body of a request for the answer to a query, as text; nothing of another call. */
+function query(path, body) {
+  return /CreateJob$/.test(path) && body.length > 2000 ? body.toString("base64") : undefined;
+}
