@@ -118,9 +118,10 @@ def read_scan(data, secret):
                 distance = (distance + half) % (2 * half) - half
                 near[group] = near[group] & (abs(distance) <= limit)
         for group in groups:
-            # Coefficient 4 y + i is message y of block i.
-            places = ((coefficient % BLOCKS, coefficient // BLOCKS) for coefficient in near[group].nonzero()[0].tolist())
-            found += (first + group * ring + i * block + y for i, y in places)
+            for coefficient in near[group].nonzero()[0].tolist():
+                # Coefficient 4 y + i is message y of block i.
+                y, i = divmod(coefficient, BLOCKS)
+                found.append(first + group * ring + i * block + y)
     indices = sorted(index for index in found if header.start <= index < header.end)
     return Scan(header, indices, read_payloads(header, indices, rest[at:]))
 
