@@ -54,7 +54,7 @@ def test_unknown_sets_are_refused():
         omr.Identity.generate(TINY, clues="other")
     names = {known.name: known for known in omr.parameter_sets()}
     assert names[TINY].insecure and names["sophomr-v5"].security_bits >= 128
-    assert names[HYBRID].engines == ["sophomr", "instantomr"]
+    assert names[HYBRID].engines == ["sophomr", "instantomr", "two-rounds"]
 
 
 def test_keys_of_other_kinds_and_other_sets(alice, alice_key, carol_keys, filled, hybrid_board):

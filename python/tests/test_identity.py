@@ -94,7 +94,7 @@ def test_keys_for_each_engine(carol, carol_keys):
     assert carol.params == HYBRID
     detector = omr.Detector(*carol_keys, threads=1)
     assert detector.engines == ["sophomr", "instantomr"]
-    with pytest.raises(ValueError, match="sophomr or instantomr"):
+    with pytest.raises(ValueError, match="sophomr, instantomr or two-rounds"):
         carol.detection_key("other")
 
 

@@ -1,5 +1,6 @@
 """The inbox at a server: letters come once, on a schedule that does not depend on them."""
 
+import json
 import subprocess
 import threading
 import time
@@ -12,10 +13,11 @@ from conftest import COMMAND, TINY, interrupt
 
 @pytest.fixture(scope="module")
 def homes(url, tmp_path_factory):
-    """Two identities at one server."""
+    """Identities at one server: two with digests, and one with two rounds."""
     folder = tmp_path_factory.mktemp("homes")
     for name in ["ann", "bob"]:
-        omr.Inbox.create(folder / name, url, bound=2, spares=1).close()
+        omr.Inbox.create(folder / name, url, scheme="sophomr", bound=2, spares=1).close()
+    omr.Inbox.create(folder / "eve", url).close()
     return folder
 
 
@@ -28,6 +30,12 @@ def ann(homes):
 @pytest.fixture
 def bob(homes):
     with omr.Inbox.open(homes / "bob") as inbox:
+        yield inbox
+
+
+@pytest.fixture
+def eve(homes):
+    with omr.Inbox.open(homes / "eve") as inbox:
         yield inbox
 
 
@@ -103,6 +111,36 @@ def test_kept_ranges_are_asked_for_again(ann, bob):
     assert {letter.number for letter in ann.letters(all=True)} - before == {
         letter.number for letter in ann.letters(all=True) if letter.data in letters
     }
+
+
+def test_many_letters_wait_for_further_fetches(eve, bob, homes):
+    eve.take()
+    assert (homes / "eve" / "rounds.key").exists() and not (homes / "eve" / "detection.key").exists()
+    none = eve.waiting()
+    assert (none.messages, none.syncs) == (0, 0)
+    # More than a scan contains the payloads of, and more than two queries ask for.
+    large = bytes(500 * 66)
+    bob.send(eve.address, large, large=True)
+    letters = [b"%d" % number for number in range(30)]
+    for letter in letters:
+        bob.send(eve.address, letter)
+    taken = eve.take()
+    waiting = eve.waiting()
+    assert taken.kept == [] and waiting.messages > 60 and waiting.syncs >= 5
+    eve.close()
+    printed = subprocess.run(
+        [COMMAND, "inbox", "--offline", "--json", "--home", homes / "eve"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(printed.stdout)["waiting"] == {"messages": waiting.messages, "syncs": waiting.syncs}
+    came = [letter.data for letter in taken]
+    with omr.Inbox.open(homes / "eve") as again:
+        for fetches in range(20):
+            if not again.waiting().messages:
+                break
+            came += [letter.data for letter in again.take()]
+        assert again.waiting().messages == 0 and fetches >= 5
+        assert sorted(came) == sorted([*letters, large])
+        assert len(again.take()) == 0
 
 
 def test_canaries_return(ann):

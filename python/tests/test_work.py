@@ -1,5 +1,6 @@
 """Units of work: leased from a server, pickled, done whole and in parts."""
 
+import concurrent.futures
 import pickle
 
 import pytest
@@ -11,6 +12,8 @@ from served import COMMAND, Server, World
 
 pytestmark = pytest.mark.skipif(not COMMAND, reason="OMR_COMMAND names no command")
 BATCH = 2048
+# Messages of a page.
+PAGE = 48
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +87,7 @@ def test_what_does_not_fit_is_told(world):
     with pytest.raises(ValueError, match="unit's 3 batches, found 3..4"):
         maker.make(unit, {}, [], batches=range(3, 4))
     with pytest.raises(ValueError, match="unit of work"):
-        Unit(TINY, b"\xff")
+        Unit(TINY, b"\xff", 0)
     with pytest.raises(omr.OtherParamsError):
         Maker("insecure-tiny-hybrid-v4").make(unit, {}, [])
     ((nothing, error),), _ = maker.make(unit, {}, [], batches=range(1))
@@ -110,3 +113,53 @@ def test_what_does_not_fit_is_told(world):
     world.check(0, asked[0].result())
     with pytest.raises(omr.AccessError):
         Leases(world.server.url, world.server.token)
+
+
+def test_scans_and_fetches_give_the_bytes_of_the_servers_own_worker(tmp_path):
+    server = Server(tmp_path, TINY)
+    client = server.client()
+    ann = omr.Identity.generate(TINY)
+    ann.save_detection_key(tmp_path / "rounds.key", "two-rounds")
+    key = client.register(tmp_path / "rounds.key")
+    stranger = omr.Identity.generate(TINY)
+    start = client.post(stranger.address, bytes(500 * 60))[-1] + 1
+    letters = {client.post(ann.address, b"letter %d" % i)[0]: b"letter %d" % i for i in range(3)}
+    client.post(stranger.address, bytes(500 * 90))
+    # A range that begins within a page, the beginning of which is prepared too.
+    wanted = range(start, client.board().messages)
+    assert start % PAGE != 0
+    leases, maker = Leases(server.url, server.work), Maker(TINY, threads=1, prepared_bytes=1 << 20)
+
+    def made(ask, jobs):
+        """What the cluster makes of calls, which wait for it meanwhile, and the messages that it read."""
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            asked = [pool.submit(ask) for _ in range(jobs)]
+            reads = []
+            while not all(one.done() for one in asked):
+                unit = leases.lease(wait=1)
+                if unit is None:
+                    continue
+                unit = pickle.loads(pickle.dumps(unit))
+                keys = {hash: leases.key(hash, size) for ((hash, kind, size),) in unit.jobs if kind == "two-rounds"}
+                assert unit.batches == []
+                reads.append(unit.range)
+                board = [(unit.range.start, unit.range.stop, *leases.messages(unit, unit.range))]
+                outcomes, seconds = maker.make(unit, keys, board)
+                for job, (file, error) in enumerate(outcomes):
+                    assert error is None and seconds > 0 and leases.complete(unit, job, file)
+            return [one.result() for one in asked], set(reads)
+
+    try:
+        (scan,), reads = made(lambda: client.scan(key, range=wanted), 1)
+        assert reads == {wanted} and scan.range == wanted and not scan.has_payloads
+        query = ann.ask(scan)
+        answers, reads = made(lambda: client.fetch(key, query), 2)
+        assert answers[0] == answers[1] and reads == {range(start // PAGE * PAGE, wanted.stop)}
+        assert {letter.index: letter.data for letter in ann.decode(scan, query, answers[0])} == letters
+        server.stop()
+        server.works_itself()
+        server.start()
+        assert client.scan(key, range=wanted) == scan
+        assert client.fetch(key, query) == answers[0]
+    finally:
+        server.stop()

@@ -9,7 +9,7 @@ import unittest
 
 import grpc
 from blake3 import blake3
-from omr_client import digests, instant, parts, remote
+from omr_client import digests, instant, parts, remote, rounds
 from omr_client.address import read_address
 from omr_client.clues import BoundSender
 from omr_client.frames import ClueKey, SecretKey
@@ -158,6 +158,83 @@ class LettersAtTheTinySet(unittest.TestCase):
         self.assertEqual(server.post([(clue, payload)]), [0])
         server.post(remote.write_letter(server.board, key, b"read"))
         self.assertEqual(scene.inbox("ann"), ["read"])
+
+
+class TwoRounds(unittest.TestCase):
+    """Section 22 of docs/wire.md, at the small set."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scene = Scene(TINY)
+        cls.addClassCleanup(cls.scene.close)
+        keys = {}
+        for name in ("eve", "bob"):
+            cls.scene.omr("keygen", "--params", TINY, "--scheme", "two-rounds", "--out", name)
+            keys[name] = ClueKey.read((cls.scene.path / name / "clue.key").read_bytes())
+        cls.secret = SecretKey.read((cls.scene.path / "eve" / "secret.key").read_bytes())
+        cls.server = remote.Server(cls.scene.url)
+        assert cls.server.capabilities.limits.fetch_messages > 0
+        cls.key_hash = cls.server.register((cls.scene.path / "eve" / "rounds.key").read_bytes())
+        # More pages than a row of a bucket has positions, more letters than a query asks for.
+        cls.contents = [b"first", b"".join(b"line %d\n" % i for i in range(900)), b"in the middle", b"last"]
+        capacity = cls.server.board.payload_bytes - 112
+        others = [bytes(capacity * count) for count in (30, 300, 500)]
+        plan = [others[0], *cls.contents[:2], others[1], cls.contents[2], others[2], cls.contents[3]]
+        cls.indices = []
+        for content in plan:
+            own = content in cls.contents
+            letter = remote.write_letter(cls.server.board, keys["eve" if own else "bob"], content)
+            posted = cls.server.post(letter)
+            cls.indices += posted if own else []
+        cls.end = posted[-1] + 1
+        assert cls.end > 16 * cls.secret.set.page and len(cls.indices) > cls.secret.set.fetched
+
+    def letters(self, messages, header):
+        """Indices and files of messages."""
+        opened = digests.open_messages(header, messages, self.secret)
+        return [index for index, _ in opened], parts.join([part for _, part in opened])
+
+    def test_both_rounds_bring_every_letter(self):
+        # The range begins within a page, a block and a group.
+        start = self.indices[0]
+        scan = rounds.read_scan(self.server.scan(self.key_hash, start, self.end), self.secret)
+        self.assertEqual((scan.indices, scan.messages), (self.indices, None))
+        self.assertEqual(self.server.seeds(start, self.end), scan.header.seeds)
+        wanted, found, sizes = list(scan.indices), [], set()
+        while wanted:
+            query, asked = rounds.write_query(scan.header, self.secret, wanted)
+            answer = self.server.fetch(self.key_hash, start, self.end, query)
+            sizes.add((len(query), len(answer)))
+            messages, unreadable = rounds.read_answer(answer, query, asked, self.secret)
+            self.assertEqual(unreadable, [])
+            self.assertEqual([message.index for message in messages], sorted(asked.values()))
+            self.assertGreater(len(messages), 0)
+            wanted = [index for index in wanted if index not in asked.values()]
+            found += messages
+        self.assertEqual(len(sizes), 1)
+        indices, files = self.letters(found, scan.header)
+        self.assertEqual(sorted(indices), self.indices)
+        self.assertEqual(sorted(files), sorted(self.contents))
+
+    def test_a_scan_of_a_block_contains_the_letters(self):
+        start = self.indices[0] - 7
+        data = self.server.scan(self.key_hash, start, start + 60)
+        scan = rounds.read_scan(data, self.secret)
+        self.assertEqual(scan.indices, [index for index in self.indices if index < start + 60])
+        indices, files = self.letters(scan.messages, scan.header)
+        self.assertEqual((indices, files), (scan.indices, self.contents[:2]))
+        bob = SecretKey.read((self.scene.path / "bob" / "secret.key").read_bytes())
+        with self.assertRaisesRegex(ValueError, "another recipient"):
+            rounds.read_scan(data, bob)
+
+    def test_an_empty_query_is_answered(self):
+        header = rounds.read_scan(self.server.scan(self.key_hash, 0, 100), self.secret).header
+        query, asked = rounds.write_query(header, self.secret, [])
+        answer = self.server.fetch(self.key_hash, 0, 100, query)
+        self.assertEqual(rounds.read_answer(answer, query, asked, self.secret), ([], []))
+        other, _ = rounds.write_query(header, self.secret, [])
+        with self.assertRaisesRegex(ValueError, "another query"):
+            rounds.read_answer(answer, other, asked, self.secret)
 
 
 class OtherSets(unittest.TestCase):

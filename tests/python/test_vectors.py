@@ -7,7 +7,7 @@ import unittest
 import numpy
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from omr_client import parts, sealing
+from omr_client import parts, rounds, sealing
 from omr_client.clues import OFFSET_LENGTH, SEED_BYTES, BoundSender, coordinates, multiply
 from omr_client.frames import SECRET_KEY, ClueKey, SecretKey
 from omr_client.locked import unlock
@@ -104,6 +104,26 @@ class BoundClues(unittest.TestCase):
                 self.assertLessEqual(distance[:first].max(), limit)
                 # The betas of second secrets have wider errors, of parameter 28, one for each coefficient of x.
                 self.assertLessEqual(distance[first:].max(initial=0), 8 * 28 * of.weight**0.5)
+
+
+class TwoRounds(unittest.TestCase):
+    """What the seed of a page determines: section 22."""
+
+    def test_places(self):
+        vectors = json.loads((TESTDATA / "rounds" / "places.json").read_text())
+        for case in vectors["cases"]:
+            buckets, choices, positions, messages = case["shape"]
+            self.assertEqual(choices, rounds.CHOICES)
+            drawn = rounds.places(bytes(vectors["seed"]), case["page"], messages, buckets, positions)
+            expected = [[tuple(place) for place in own] for own in case["places"]]
+            self.assertEqual(drawn[-len(expected) :], expected)
+
+    def test_units(self):
+        vectors = json.loads((TESTDATA / "rounds" / "units.json").read_text())
+        self.assertEqual(vectors["p"], P)
+        for case in vectors["cases"]:
+            units = case["units"]
+            self.assertEqual(rounds.units(bytes(vectors["seed"]), case["page"], len(units)), units)
 
 
 class Locked(unittest.TestCase):

@@ -14,6 +14,8 @@ __all__ = [
     "Detector",
     "Digest",
     "EvaluationKey",
+    "FetchAnswer",
+    "FetchQuery",
     "Identity",
     "Inbox",
     "InboxLetter",
@@ -30,12 +32,14 @@ __all__ = [
     "Query",
     "Retrieved",
     "Rows",
+    "Scan",
     "Schema",
     "Server",
     "Session",
     "Table",
     "Taken",
     "Unit",
+    "Waiting",
     "Watch",
     "parameter_sets",
 ]
@@ -46,7 +50,7 @@ _ReadBytes: TypeAlias = bytes
 _File: TypeAlias = _Bytes | _Path
 _Clues: TypeAlias = Literal["bound", "plain"]
 _Sealing: TypeAlias = Literal["none", "hpke-x25519", "x-wing"]
-_Engine: TypeAlias = Literal["sophomr", "instantomr"]
+_Engine: TypeAlias = Literal["sophomr", "instantomr", "two-rounds"]
 _Progress: TypeAlias = Callable[[str, int, int], object]
 _Range: TypeAlias = range
 _Letter: TypeAlias = tuple[_Bytes, _Bytes] | tuple[_Bytes, _Bytes, str | None]
@@ -209,20 +213,29 @@ class Identity:
         progress: _Progress | None = None,
     ) -> None:
         """Writes a detection key's file piece by piece, for the owner alone."""
-    def decode(self, *digests: Digest, sealing: _Sealing | None = None) -> Decoded:
-        """Returns the letters in digests of one board. Pass all digests with parts of a letter in one call.
+    def ask(self, scan: Scan, *earlier: FetchQuery) -> FetchQuery:
+        """Encrypts a query for 56 messages of a scan, without those for which earlier queries ask.
+
+        Ask after each scan, also if it has no message of the recipient: a detector sees whether a query comes, and
+        nothing else. A scan that `has_payloads` needs none, and is refused.
+        """
+    def decode(
+        self, *files: Digest | Scan | FetchQuery | FetchAnswer, sealing: _Sealing | None = None
+    ) -> Decoded:
+        """Returns the letters in files of one board. Pass all files with parts of a letter in one call, and each answer
+        with its scan and its query.
 
         `sealing` is the expected sealing; without it, a board that does not seal causes an `UnsealedWarning`.
         """
-    def retrieve(self, digest: Digest) -> list[Retrieved]:
-        """Returns the recipient's messages in a digest, unopened.
+    def retrieve(self, *files: Digest | Scan | FetchQuery | FetchAnswer) -> list[Retrieved]:
+        """Returns the recipient's messages in files, unopened.
 
         They include messages that were made to test how the recipient reacts: do not reveal whether there are any.
         """
 
 @final
 class Retrieved:
-    """A message of a digest, unopened; without a payload where the digest has indices alone."""
+    """A message, unopened; without a payload where the file has indices alone."""
 
     @property
     def index(self) -> int: ...
@@ -263,7 +276,7 @@ class LeftOut:
 
 @final
 class Decoded:
-    """The letters of digests in the order of the board, and the messages without a letter."""
+    """The letters of files in the order of the board, and the messages without a letter."""
 
     @property
     def letters(self) -> list[Letter]: ...
@@ -273,7 +286,9 @@ class Decoded:
     def left_out(self) -> list[LeftOut]: ...
     @property
     def indices(self) -> list[int]:
-        """The indices of all messages of the recipient; a digest of indices has nothing else."""
+        """The indices of all messages of the recipient; a digest of indices, or a scan without an answer, has nothing
+        else.
+        """
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, at: int, /) -> Letter: ...
@@ -312,6 +327,10 @@ class Detector:
         were posted, which is the default. `progress` is called with a stage's name, the number of completed steps, and
         that of all steps.
         """
+    def scan(self, board: Board, *, range: _Range | None = None, progress: _Progress | None = None) -> Scan:
+        """Scans a board, or a range of it, with a key for two rounds: the recipient finds all of her messages."""
+    def fetch(self, board: Board, query: FetchQuery, *, progress: _Progress | None = None) -> FetchAnswer:
+        """Answers a recipient's query with payloads from the board."""
     def session(
         self,
         board: Board,
@@ -324,6 +343,85 @@ class Detector:
         """Starts a session of InstantOMR. It is faster with `room` for few messages until a digest is cut."""
     def resume(self, session: _File) -> Session:
         """Returns the session in a file."""
+
+@final
+class Scan:
+    """The first of two rounds: what a recipient needs to find her messages. `bytes(scan)` is the scan's file."""
+
+    @staticmethod
+    def from_bytes(scan: _File) -> Scan: ...
+    @staticmethod
+    def load(path: _Path) -> Scan: ...
+    def save(self, path: _Path, *, overwrite: bool = False) -> None: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def range(self) -> _Range: ...
+    @property
+    def board_id(self) -> bytes: ...
+    @property
+    def sealing(self) -> str: ...
+    @property
+    def has_payloads(self) -> bool:
+        """Whether the scan contains all payloads, as one of up to 512 messages does: there is nothing to be fetched."""
+    @property
+    def stages(self) -> dict[str, float]:
+        """The seconds of each stage, if this process made the scan."""
+    @property
+    def unusable_clues(self) -> int:
+        """The number of clues that cannot be read, as in `Digest`."""
+    @property
+    def lost(self) -> list[int]:
+        """The messages that the board has lost by damage, as in `Digest`."""
+    def __bytes__(self) -> bytes: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class FetchQuery:
+    """An encrypted query for messages of a scan. `bytes(query)` is the file for the detector.
+
+    Repeat a query that was lost with the same bytes. It shows neither which messages are wanted nor how many.
+    """
+
+    @staticmethod
+    def from_bytes(query: _File) -> FetchQuery: ...
+    @staticmethod
+    def load(path: _Path) -> FetchQuery: ...
+    def save(self, path: _Path, *, overwrite: bool = False) -> None: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def range(self) -> _Range: ...
+    @property
+    def indices(self) -> list[int] | None:
+        """The messages for which it asks; None for a query from a file."""
+    @property
+    def left(self) -> int | None:
+        """The number of the recipient's messages that are left for further queries; None for a query from a file."""
+    def __bytes__(self) -> bytes: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class FetchAnswer:
+    """A detector's answer to a query. `bytes(answer)` is the answer's file."""
+
+    @staticmethod
+    def from_bytes(answer: _File) -> FetchAnswer: ...
+    @staticmethod
+    def load(path: _Path) -> FetchAnswer: ...
+    def save(self, path: _Path, *, overwrite: bool = False) -> None: ...
+    @property
+    def params(self) -> str: ...
+    @property
+    def range(self) -> _Range: ...
+    @property
+    def stages(self) -> dict[str, float]:
+        """The seconds of each stage, if this process made the answer."""
+    def __bytes__(self) -> bytes: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Session:
@@ -444,6 +542,10 @@ class Client:
 
         The requested ranges and their times must not depend on the content of digests: the server sees them.
         """
+    def scan(self, key: bytes, *, range: _Range | None = None, progress: _Progress | None = None) -> Scan:
+        """Requests a scan with a registered key for two rounds, given by its hash."""
+    def fetch(self, key: bytes, query: FetchQuery, *, progress: _Progress | None = None) -> FetchAnswer:
+        """Sends a query for messages of a scan, and downloads its answer."""
 
 @final
 class InboxLetter:
@@ -537,6 +639,16 @@ class Taken:
     def __iter__(self) -> Iterator[InboxLetter]: ...
 
 @final
+class Waiting:
+    """Messages that were found and whose payloads later fetches bring."""
+
+    @property
+    def messages(self) -> int: ...
+    @property
+    def syncs(self) -> int:
+        """The number of fetches that bring them, unless others are found before them."""
+
+@final
 class Watch:
     """Letters as they arrive: an iterator and a context manager. It waits for the next letter; Ctrl-C ends it."""
 
@@ -574,6 +686,7 @@ class Inbox:
     ) -> Inbox:
         """Makes an identity for a server's board and registers its detection keys, as `omr id new`.
 
+        `scheme` is that of two rounds where the server serves them, unless it is given or `batches` is true.
         With `batches` only whole batches are fetched, which the server computes as soon as they are full.
         """
     @staticmethod
@@ -627,6 +740,8 @@ class Inbox:
     def mark_read(self, *letters: InboxLetter) -> None: ...
     def kept(self) -> list[Kept]:
         """Returns the ranges with missing messages. `fetches_left` further fetches cover them by themselves."""
+    def waiting(self) -> Waiting:
+        """Returns how many messages were found that did not come yet."""
     def raise_bound(self, bound: int) -> int:
         """Has the next fetch request all overflowed ranges again, with a larger bound. Returns their number.
 
@@ -822,9 +937,9 @@ class Server:
 
 @final
 class Unit:
-    """Digests of the same messages that one run makes; it may be pickled."""
+    """Digests, scans or answers about the same messages that one run makes; it may be pickled."""
 
-    def __new__(cls, params: str, unit: _Bytes) -> Self: ...
+    def __new__(cls, params: str, unit: _Bytes, first: int) -> Self: ...
     @property
     def id(self) -> bytes: ...
     @property
@@ -835,7 +950,7 @@ class Unit:
     def indices_only(self) -> bool: ...
     @property
     def range(self) -> _Range:
-        """The messages from the first to the last."""
+        """The messages that are read, from the first to the last; for a fetch from the beginning of a page."""
     @property
     def batches(self) -> list[_Range]:
         """The messages of each batch; None where the unit must be done as a whole."""
@@ -844,7 +959,7 @@ class Unit:
     @property
     def jobs(self) -> list[list[tuple[bytes, str, int]]]:
         """The keys of each job: hash, engine, bytes."""
-    def __reduce__(self) -> tuple[type[Unit], tuple[str, bytes]]: ...
+    def __reduce__(self) -> tuple[type[Unit], tuple[str, bytes, int]]: ...
 
 @final
 class Leases:
@@ -877,7 +992,7 @@ class Maker:
     """Makes digests of units and their parts, one task at a time; keeps keys and messages from one to the next."""
 
     def __new__(
-        cls, params: str, *, threads: int | None = None, keys: int = 8, pieces: int = 2
+        cls, params: str, *, threads: int | None = None, keys: int = 8, pieces: int = 2, prepared_bytes: int = ...
     ) -> Self: ...
     @property
     def loading(self) -> float:

@@ -51,35 +51,45 @@ class Found:
     index: int
     payload: bytes
     mark: int | None
+    # The seed of the mark.
+    seed: bytes
 
 
-class Shape:
-    """What follows from header and set: section 13."""
+class Sums:
+    """How sums of every group lie in ciphertexts: section 13."""
+
+    def __init__(self, of, groups, bound, symbols):
+        self.groups, self.bound, self.symbols = groups, bound, symbols
+        self.width = min(64, max(16, 1 << (bound - 1).bit_length()))
+        self.stride = of.small // self.width
+        self.ratio = of.small // of.final
+        exponents, symbols = range(bound), range(symbols)
+        rounds = [exponents[i : i + self.width] for i in exponents[:: self.width]]
+        sets = [symbols[i : i + self.stride] for i in symbols[:: self.stride]]
+        self.parts = [(g, e, s) for g in range(groups) for e in rounds for s in sets]
+
+
+class Shape(Sums):
+    """What follows from header and set."""
 
     def __init__(self, of, header):
         self.n, self.group_batches = of.large, (P - 1) // of.large
-        self.width = min(64, max(16, 1 << (header.bound - 1).bit_length()))
-        self.stride = of.small // self.width
-        self.ratio = of.small // of.final
-        self.symbols = 4 + payload_symbols(P, header.payload_bytes, header.marked)
         batches = -(-(header.end - header.start) // self.n)
-        self.groups = -(-batches // self.group_batches)
-        exponents, symbols = range(header.bound), range(self.symbols)
-        rounds = [exponents[i : i + self.width] for i in exponents[:: self.width]]
-        sets = [symbols[i : i + self.stride] for i in symbols[:: self.stride]]
-        self.parts = [(g, e, s) for g in range(self.groups) for e in rounds for s in sets]
+        symbols = 4 + payload_symbols(P, header.payload_bytes, header.marked)
+        super().__init__(of, -(-batches // self.group_batches), header.bound, symbols)
 
 
 def digest_secrets(domain, seed, dimension, count):
-    """`z_0, z_1, ..`: section 6."""
-    streams = (Stream(domain, seed, (i,)) for i in range(count))
+    """`z_0, z_1, ..`: section 6. Without a count, the one secret that has no number."""
+    indices = [()] if count is None else [(i,) for i in range(count)]
+    streams = (Stream(domain, seed, index) for index in indices)
     return [[(3 * word >> 64) - 1 for word in stream.words(dimension)] for stream in streams]
 
 
-def decrypt(of, header, shape, secret, data):
+def decrypt(of, shape, domain, secret, data, body_bits=BODY_BITS):
     """`sum[symbol][exponent]` of every group."""
-    zs = digest_secrets("omr digest secret v1", secret.digest_seed, of.final, PARTS * shape.ratio)
-    sums = [[[0] * header.bound for _ in range(shape.symbols)] for _ in range(shape.groups)]
+    zs = digest_secrets(domain, secret.digest_seed, of.final, PARTS * shape.ratio)
+    sums = [[[0] * shape.bound for _ in range(shape.symbols)] for _ in range(shape.groups)]
     at = 0
 
     def take(width, count):
@@ -92,14 +102,14 @@ def decrypt(of, header, shape, secret, data):
         mask = take(MASK_BITS, of.final)
         products = {}
         for t, (group, exponents, symbols) in enumerate(shape.parts[first : first + PARTS]):
-            values = iter(take(BODY_BITS, len(exponents) * len(symbols)).tolist())
+            values = iter(take(body_bits, len(exponents) * len(symbols)).tolist())
             for j, exponent in enumerate(exponents):
                 for i, symbol in enumerate(symbols):
                     coefficient, component = divmod(j * shape.stride + i, shape.ratio)
                     z = t * shape.ratio + component
                     if z not in products:
                         products[z] = multiply(mask, zs[z]).tolist()
-                    v = (products[z][coefficient] + (next(values) << 8)) % (1 << MASK_BITS)
+                    v = (products[z][coefficient] + (next(values) << MASK_BITS - body_bits)) % (1 << MASK_BITS)
                     sums[group][symbol][exponent] = ((P * v + (1 << 28)) >> 29) % P
     if at != len(data):
         raise ValueError(f"expected {at} bytes of ciphertexts, found {len(data)}")
@@ -182,7 +192,7 @@ def read_messages(data, secret):
         raise ValueError(f"not a SophOMR digest of payloads for this secret: scheme {header.scheme}, {name}")
     shape = Shape(of, header)
     found = []
-    for group, sums in enumerate(decrypt(of, header, shape, secret, body[74:])):
+    for group, sums in enumerate(decrypt(of, shape, "omr digest secret v1", secret, body[74:])):
         roots = locate(sums, header.bound)
         places = logarithms(roots)
         # values[j][m]: symbol j of the payload and its checksum, message m.
@@ -197,13 +207,18 @@ def read_messages(data, secret):
             word = checksum_word(index, payload)
             if index >= header.end or [word % P, word // P % P] != symbols[-2:]:
                 raise ValueError("a message's checksum is wrong")
-            found.append(Found(index, payload, mark))
+            found.append(Found(index, payload, mark, header.seed))
     return header, sorted(found, key=lambda message: message.index)
 
 
 def read_letters(data, secret, read=read_messages):
     """Indices and parts of all honest messages of a digest; others are left out without a sign (step 5)."""
     header, messages = read(data, secret)
+    return open_messages(header, messages, secret)
+
+
+def open_messages(header, messages, secret):
+    """Indices and parts of all honest messages among those that a detector found."""
     if header.sealing != "hpke-x25519" or header.marked != (secret.beta is not None):
         raise ValueError("not a digest of sealed payloads and of the clues that the secret is for")
     key = sealing.recipient_key(secret.sealing_seed)
@@ -216,6 +231,6 @@ def read_letters(data, secret, read=read_messages):
     letters = []
     for message, plaintext in opened:
         seed, part = plaintext[:SEED_BYTES], plaintext[SEED_BYTES:]
-        if sender.fingerprint(seed, message.payload, header.seed) == message.mark:
+        if sender.fingerprint(seed, message.payload, message.seed) == message.mark:
             letters.append((message.index, part))
     return letters

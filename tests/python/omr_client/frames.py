@@ -10,6 +10,7 @@ from .sets import SETS, Set
 from .streams import derive, unpack
 
 SECRET_KEY, CLUE_KEY, DIGEST = 1, 2, 4
+SCAN, QUERY, ANSWER = 18, 19, 20
 
 
 def read_frame(data, kind):
@@ -25,6 +26,13 @@ def read_frame(data, kind):
     if len(data) != start + size + 32 or data[-32:] != derive("omr file v1", data[:-32]):
         raise ValueError("the file is damaged")
     return name, key_id, data[start:-32]
+
+
+def write_frame(kind, name, key_id, body):
+    """A file of this kind."""
+    head = struct.pack("<4sHHB", b"OMRF", 1, kind, len(name)) + name.encode() + key_id + struct.pack("<Q", len(body))
+    whole = head + derive("omr file v1 header", head)[:8] + body
+    return whole + derive("omr file v1", whole)
 
 
 @dataclass

@@ -222,7 +222,7 @@ def read_group(field, code, header, first, messages, sums):
         expected = [word // P**d % P for d in range(CHECKSUM_DIGITS)]
         if one != 1 or any(digits[size:-CHECKSUM_DIGITS]) or digits[-CHECKSUM_DIGITS:] != expected:
             raise ValueError("a message's checksum is wrong")
-        found.append(Found(first + i, payload, mark))
+        found.append(Found(first + i, payload, mark, header.seed))
     return found
 
 

@@ -6,7 +6,8 @@ import time
 
 import grpc
 from blake3 import blake3
-from omr.v1 import board_pb2, board_pb2_grpc, detection_pb2, detection_pb2_grpc, service_pb2, service_pb2_grpc
+from omr.v1 import board_pb2, board_pb2_grpc, detection_pb2, detection_pb2_grpc
+from omr.v1 import key_pb2, key_pb2_grpc, service_pb2, service_pb2_grpc
 
 from . import sealing
 from .clues import SEED_BYTES, BoundSender
@@ -26,6 +27,7 @@ class Server:
         self.metadata = [("authorization", f"Bearer {token}")] if token else []
         self.boards = board_pb2_grpc.BoardServiceStub(self.channel)
         self.detection = detection_pb2_grpc.DetectionServiceStub(self.channel)
+        self.keys = key_pb2_grpc.KeyServiceStub(self.channel)
         service = service_pb2_grpc.CapabilityServiceStub(self.channel)
         asked = service_pb2.GetCapabilitiesRequest()
         self.capabilities = service.GetCapabilities(asked, metadata=self.metadata, timeout=PATIENCE_S)
@@ -60,10 +62,46 @@ class Server:
             listed = [message for position, message in enumerate(listed) if position not in used]
         return []
 
-    def digest(self, key_hashes, start, end, bound, scheme=detection_pb2.SCHEME_UNSPECIFIED):
+    def register(self, key):
+        """Uploads the file of a detection key and registers it; gives its hash."""
+        key_hash, most = blake3(key).digest(), self.capabilities.limits.chunk_bytes
+        begin = key_pb2.BeginUploadRequest(key_hash=key_hash, total_bytes=len(key))
+        begun = self.keys.BeginUpload(begin, metadata=self.metadata, timeout=PATIENCE_S)
+        pieces = ((at, key[at : at + most]) for at in range(begun.next_offset, len(key), most))
+        chunks = (
+            key_pb2.UploadChunksRequest(key_hash=key_hash, offset=at, data=data, crc32c=crc32c(data))
+            for at, data in pieces
+        )
+        if not begun.complete:
+            sent = self.keys.UploadChunks(chunks, metadata=self.metadata, timeout=PATIENCE_S)
+            assert sent.complete
+        wanted = key_pb2.RegisterKeyRequest(key_hash=key_hash)
+        self.keys.RegisterKey(wanted, metadata=self.metadata, timeout=PATIENCE_S)
+        return key_hash
+
+    def scan(self, key_hash, start, end):
+        """The scan of a range."""
+        return self.digest([key_hash], start, end, 0, detection_pb2.SCHEME_TWO_ROUNDS)
+
+    def seeds(self, start, end):
+        """The seeds of the pages of a range."""
+        asked = detection_pb2.GetSeedsRequest(start=start, end=end)
+        return list(self.detection.GetSeeds(asked, metadata=self.metadata, timeout=PATIENCE_S).seeds)
+
+    def fetch(self, key_hash, start, end, query):
+        """The answer to a query for messages of a range."""
+        return self.digest([key_hash], start, end, 0, detection_pb2.SCHEME_TWO_ROUNDS, query)
+
+    def digest(self, key_hashes, start, end, bound, scheme=detection_pb2.SCHEME_UNSPECIFIED, query=b""):
         """The digest of a range, for keys that are registered."""
         request = detection_pb2.CreateJobRequest(
-            request_id=os.urandom(16), key_hashes=key_hashes, start=start, end=end, bound=bound, scheme=scheme
+            request_id=os.urandom(16),
+            key_hashes=key_hashes,
+            start=start,
+            end=end,
+            bound=bound,
+            scheme=scheme,
+            query=query,
         )
         create = lambda: self.detection.CreateJob(request, metadata=self.metadata, timeout=PATIENCE_S)
         job = patiently(create).job
@@ -79,6 +117,23 @@ class Server:
             digest += chunk.data
         assert len(digest) == job.digest_bytes
         return digest
+
+
+def crc32c(data):
+    """CRC-32C."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ CRC_TABLE[crc & 0xFF ^ byte]
+    return crc ^ 0xFFFFFFFF
+
+
+def _crc_entry(byte):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+CRC_TABLE = [_crc_entry(byte) for byte in range(256)]
 
 
 def patiently(call):

@@ -32,6 +32,12 @@ class Set:
     # InstantOMR: its ring and the messages of a group.
     rotation: int = 2048
     group: int = 1 << 16
+    # Two rounds: the ring of scans, messages of a block and of a page, buckets, messages that a query asks for.
+    scan: int = 1 << 11
+    block: int = 512
+    page: int = 1792
+    buckets: int = 64
+    fetched: int = 56
     # Whether residues are posted without their lowest bit, which stands for errors of the sender's.
     halved: bool = False
     # Coordinates of `b` that are of a second clue secret, InstantOMR's: the last ones.
@@ -74,7 +80,10 @@ class Set:
         return [(int(v) * self.rounded + self.q // 2) // self.q % self.rounded for v in residues]
 
 
-TINY = {"large": 1 << 11, "small": 1 << 8, "final": 1 << 6, "rotation": 512, "group": 1 << 12}
+TINY = {
+    **{"large": 1 << 11, "small": 1 << 8, "final": 1 << 6, "rotation": 512, "group": 1 << 12},
+    **{"scan": 1 << 8, "block": 64, "page": 48, "buckets": 16, "fetched": 14},
+}
 
 # Clues that are opened.
 OPENED = {"rounded": 4188161, "q": 4188161}

@@ -80,9 +80,22 @@ impl Leases {
         };
         let unit = run(py, &None, None, |watch| {
             let leased = passing(self.client.wait(watch, self.client.inner.lease(&request)))?;
-            leased
-                .map(|leased| Unit::new(self.set.clone(), leased))
-                .transpose()
+            let Some(sent) = leased else {
+                return Ok(None);
+            };
+            let unit = Unit::new(self.set.clone(), sent)?;
+            let first = unit.page_start()?;
+            if first == unit.unit.stride.start {
+                return Ok(Some(unit));
+            }
+            // Fetches prepare whole pages, unless messages of the first page have expired.
+            let board = passing(self.client.wait(watch, self.client.inner.board()))?;
+            let is_kept = board.first_index <= first;
+            Ok(Some(if is_kept {
+                unit.reading_from(first)
+            } else {
+                unit
+            }))
         })?;
         Ok(unit)
     }

@@ -20,10 +20,12 @@ pub(crate) struct Unit {
     pub(crate) unit: omr_runner::Unit,
     pub(crate) clue_bytes: usize,
     sent: v1::WorkUnit,
+    /// The first message that is read.
+    first: u64,
 }
 
-/// The pickled parts: the set's name, and the unit as the server sent it.
-type Parts<'py> = (&'static str, Bound<'py, PyBytes>);
+/// The pickled parts: the set's name, the unit as the server sent it, and the first message that is read.
+type Parts<'py> = (&'static str, Bound<'py, PyBytes>, u64);
 
 /// A key of a job: its hash, its kind, its bytes.
 type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
@@ -32,15 +34,19 @@ type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
 impl Unit {
     /// Returns a unit from its pickled parts.
     #[new]
-    fn of_bytes(params: &str, unit: PyBackedBytes) -> Result<Self, Fault> {
+    fn of_bytes(params: &str, unit: PyBackedBytes, first: u64) -> Result<Self, Fault> {
         let set = set(params)?;
         let sent = v1::WorkUnit::decode(&unit[..]).map_err(|_| Fault::Unit)?;
-        Self::new(set, sent)
+        let unit = Self::new(set, sent)?;
+        Ok(Self { first, ..unit })
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Parts<'py>) {
         let bytes = PyBytes::new(py, &self.sent.encode_to_vec());
-        (PyType::new::<Self>(py), (self.set.name(), bytes))
+        (
+            PyType::new::<Self>(py),
+            (self.set.name(), bytes, self.first),
+        )
     }
 
     #[getter]
@@ -63,10 +69,10 @@ impl Unit {
         self.unit.indices_only
     }
 
-    /// Returns the range from the first message to the last.
+    /// Returns the messages that are read, from the first to the last.
     #[getter]
     fn range(&self) -> PyRange {
-        PyRange(self.unit.stride.start..self.unit.stride.end)
+        PyRange(self.first..self.unit.stride.end)
     }
 
     /// Returns the messages of each batch; an empty list where the unit must be done as a whole.
@@ -109,10 +115,28 @@ impl Unit {
     pub(super) fn new(set: Arc<ParamSet>, sent: v1::WorkUnit) -> Result<Self, Fault> {
         let LeasedUnit { unit, clue_bytes } = LeasedUnit::parse(&sent, &set)?;
         Ok(Self {
+            first: unit.stride.start,
             set,
             unit,
             clue_bytes,
             sent,
         })
+    }
+
+    /// Returns the first message of the first page of a fetch; that of the range for other units.
+    ///
+    /// Errors: `Params`.
+    pub(super) fn page_start(&self) -> Result<u64, Fault> {
+        let start = self.unit.stride.start;
+        if self.unit.queries.is_empty() {
+            return Ok(start);
+        }
+        let page = self.set.rounds()?.fetch.spec().page as u64;
+        Ok(start / page * page)
+    }
+
+    /// Returns the unit with another first message to read.
+    pub(super) fn reading_from(self, first: u64) -> Self {
+        Self { first, ..self }
     }
 }
