@@ -22,7 +22,7 @@ pub(crate) struct Fetches {
 enum At<E> {
     /// The seeds of its pages were requested.
     Seeds,
-    /// Its query is being made.
+    /// The query is being made.
     Ask,
     Create,
     Watch(Vec<u8>),

@@ -36,8 +36,9 @@ pub(crate) fn is_long(range: &Range<u64>, short: u64) -> bool {
     range.end.saturating_sub(range.start) > short
 }
 
-/// Records the requests of this sync's fetches, on a board of `messages` messages of which `scans` are scanned for the
-/// first time. They take the place of earlier ones that were interrupted before their queries were made.
+/// Records the requests of this sync's fetches on a board of `messages` messages. `scans` are the requests for messages
+/// that no earlier scan covers. The fetches take the place of earlier ones that were interrupted before their queries were
+/// made.
 pub(crate) fn plan<T: Edit>(
     tx: &mut T,
     messages: u64,

@@ -310,7 +310,7 @@ fn a_fork_forgets_what_waits_behind_it() {
     post(&mut world.server, 8, 2);
     sync(&mut world, &but(QUERY, Fate::CrashKept));
     assert_eq!(waiting(&world).0, 5);
-    // The server drops messages 8 to 15, of which four wait, and shows others that are not the recipient's.
+    // The server drops messages 8 to 15, where four wait, and shows others that are not the recipient's.
     world.server.fork(8);
     for _ in 0..9 {
         world.server.post(false);

@@ -46,7 +46,7 @@ impl Digest {
         (self.start, self.end) == (job.start, job.end) && is_answer == (job.kind == Kind::Fetch)
     }
 
-    /// Returns the letters, each of which states its id.
+    /// Returns the letters. Each states its id.
     pub(super) fn found(&self) -> Vec<Found> {
         let found = self.hers.iter().map(|(index, id)| Found {
             index: *index,
