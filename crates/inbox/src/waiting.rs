@@ -98,3 +98,37 @@ pub(crate) fn leave<T: Edit>(tx: &mut T) -> Result<Vec<Kept>, T::Error> {
     kept::settle_all(tx)?;
     Ok(ranges)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Job;
+    use crate::{InboxError, Memory};
+    use omr_protocol::Stride;
+
+    #[test]
+    fn messages_of_a_scan_wait_once() {
+        let inbox = Inbox::open(Memory::<InboxError>::new()).unwrap();
+        let job = Job::of_kind(Kind::Scan, Stride::new(0..9, 1));
+        let waits = |is_there: bool| {
+            let indices = inbox.store().write(|tx| {
+                if is_there {
+                    JOBS.put(tx, &7, &job)?;
+                } else {
+                    JOBS.remove(tx, &7)?;
+                }
+                begin(tx, 7, &vec![3, 5])?;
+                let before = within(tx, &(0..9))?;
+                retain(tx, |_| false)?;
+                Ok(before)
+            });
+            indices.unwrap()
+        };
+        assert_eq!(waits(true), [3, 5]);
+        // The scan was not taken in yet: its messages have come already.
+        assert!(waits(true).is_empty());
+        assert!(waits(false).is_empty());
+        let left = inbox.store().read(|tx| WAITING.count(tx));
+        assert_eq!(left.unwrap(), 0);
+    }
+}

@@ -56,7 +56,8 @@ fn letters_reach_their_recipients_alone() {
 fn an_overflow_is_a_persons_matter() {
     let scene = Scene::keys();
     let server = Server::start(&scene, PARAMS);
-    identity(&scene, &server, "ann", &["--bound", "2"]);
+    let options = ["--bound", "2", "--scheme", "sophomr"];
+    identity(&scene, &server, "ann", &options);
     for i in 0..3 {
         send(&scene, "carl", "ann", format!("letter {i}").as_bytes());
     }
@@ -83,7 +84,8 @@ fn an_overflow_is_a_persons_matter() {
 fn an_overflow_that_nothing_mends_is_an_error() {
     let scene = Scene::keys();
     let server = Server::start(&scene, PARAMS);
-    identity(&scene, &server, "ann", &["--bound", "2", "--spares", "0"]);
+    let options = ["--bound", "2", "--spares", "0", "--scheme", "sophomr"];
+    identity(&scene, &server, "ann", &options);
     for i in 0..3 {
         send(&scene, "carl", "ann", format!("letter {i}").as_bytes());
     }
@@ -410,7 +412,8 @@ fn a_token_is_sent_or_reported() {
 fn a_long_letter_is_refused_before_it_is_posted() {
     let scene = Scene::keys();
     let server = Server::start(&scene, PARAMS);
-    let shown = identity(&scene, &server, "ann", &["--bound", "4"]);
+    let options = ["--bound", "4", "--scheme", "sophomr"];
+    let shown = identity(&scene, &server, "ann", &options);
     let most = shown["letter_parts"].as_u64().unwrap();
     scene.write("photo.jpg", &vec![7; 1 << 20]);
     let send = ["send", "--home", "carl", "--to", "ann.txt", "photo.jpg"];

@@ -50,9 +50,10 @@ fn keys_for_a_board_have_the_masks_of_its_recipients() {
 fn identities_share_the_masks_of_their_servers_board_unless_they_want_their_own() {
     let (scene, since) = (Scene::empty(), SystemTime::now());
     let server = Server::start(&scene, PARAMS);
-    let ann = identity(&scene, &server, "ann", &[]);
+    let ann = identity(&scene, &server, "ann", &["--scheme", "sophomr"]);
     let board = ann["board"].as_str().unwrap();
-    identity(&scene, &server, "own", &["--own-masks"]);
+    let options = ["--own-masks", "--scheme", "sophomr"];
+    identity(&scene, &server, "own", &options);
     assert!(shares(&scene, "ann/detection.key", board, since));
     assert!(!shares(&scene, "own/detection.key", board, since));
     for (home, shared) in [("ann", true), ("own", false)] {

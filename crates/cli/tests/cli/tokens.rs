@@ -270,7 +270,7 @@ fn an_empty_token_is_no_token_and_a_wrong_one_revokes_nothing_in_silence() {
     let done = with(&other);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(
-        done.stderr.contains("knows no detection.key of this token"),
+        done.stderr.contains("knows no rounds.key of this token"),
         "{done:?}"
     );
     scene.run(&revoke).quietly();

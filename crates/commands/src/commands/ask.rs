@@ -40,7 +40,7 @@ pub(crate) struct Ask {
 pub(crate) const ASK: &str = "\
 Examples:
   omr ask --secret-key bob/secret.key --scan scan --out query
-  omr ask --secret-key bob/secret.key --scan scan \
+  omr ask --secret-key bob/secret.key --scan scan \\
     --after query --out query2
 
 A query asks for 56 messages, and shows neither which nor how many are wanted: others fill it. Send it to the \

@@ -65,7 +65,7 @@ Examples:
   omr decode --secret-key alice/secret.key --digest digest \\
     --raw --out payloads
   omr decode --secret-key alice/secret.key --digest first second --out all
-  omr decode --secret-key bob/secret.key --digest answer \
+  omr decode --secret-key bob/secret.key --digest answer \\
     --scan scan --query query --out letters
 
 Writes each posted file under the index of its first payload and the name that its sender gave it \

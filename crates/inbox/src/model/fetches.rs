@@ -1,10 +1,10 @@
 //! Tests of two rounds in the model.
 
-use super::rounds::large;
-use super::server::Server;
+use super::rounds::{ask, large};
+use super::server::{Server, place};
 use super::world::World;
 use super::{Event, Fate, Mode, all_came_once};
-use crate::{Failure, Outcome, Taken, Waiting};
+use crate::{Asking, Failure, Outcome, Taken, Waiting};
 
 /// The calls of a sync with one long scan and one fetch, by their place.
 const SCANNED: usize = 4;
@@ -312,7 +312,7 @@ fn a_fork_forgets_what_waits_behind_it() {
     post(&mut world.server, 8, 2);
     sync(&mut world, &but(QUERY, Fate::CrashKept));
     assert_eq!(waiting(&world).0, 5);
-    // The server drops messages 8 to 15, of which four wait, and shows others that are not the recipient's.
+    // The server drops messages 8 to 15, where four wait, and shows others that are not the recipient's.
     world.server.fork(8);
     for _ in 0..9 {
         world.server.post(false);
@@ -356,4 +356,101 @@ fn a_range_requested_again_is_fetched_whether_parts_of_it_were_kept_or_not() {
     let [(kept, log), (more, other)] = logs;
     assert!(kept > 0 && more > 0);
     assert_eq!(log, other);
+}
+
+#[test]
+fn a_scan_of_another_history_counts_up_to_the_fork() {
+    for is_taken_first in [true, false] {
+        let mut world = world();
+        for _ in 0..2 {
+            post(&mut world.server, 4, 2);
+            sync(&mut world, &[]);
+        }
+        // A long scan of messages 0 to 6 is received, and a short one of message 7.
+        world.happens(&Event::Again(8), |hers| hers);
+        world.fetch(&but(8, Fate::CrashKept));
+        world.server.fork(4);
+        for _ in 0..4 {
+            world.server.post(false);
+        }
+        let at = if is_taken_first { 2 } else { QUERY };
+        world.fetch(&but(at, Fate::CrashKept));
+        if is_taken_first {
+            assert!(world.take_one().is_some());
+        }
+        // Messages 4 and 6 were dropped.
+        assert_eq!(waiting(&world).0, 2);
+        world.drains();
+        assert_eq!(world.letters(), [0, 2, 4, 6]);
+    }
+}
+
+#[test]
+fn a_kept_range_is_replaced_by_its_messages_that_were_found_and_not_fetched() {
+    let mut world = world();
+    post(&mut world.server, 9, 2);
+    sync(&mut world, &but(SCANNED, Fate::Damaged));
+    world.inbox.retry_damaged().unwrap();
+    sync(&mut world, &[]);
+    assert_eq!((kept(&world), waiting(&world).0), (vec![(0, 9, 0)], 2));
+    for _ in 0..60 {
+        world.server.post(false);
+    }
+    sync(&mut world, &[]);
+    assert_eq!((kept(&world), waiting(&world).0), (vec![(6, 9, 2)], 0));
+}
+
+#[test]
+fn a_fetch_whose_messages_expired_is_shortened_and_keeps_nothing() {
+    for at in [SEEDS, 8] {
+        let mut world = world();
+        post(&mut world.server, 9, 8);
+        sync(&mut world, &but(at, Fate::CrashKept));
+        world.happens(&Event::Expire(3), |hers| hers);
+        sync(&mut world, &[]);
+        assert_eq!(kept(&world), [(0, 1, 1)]);
+        assert_eq!(world.letters(), [8]);
+    }
+}
+
+#[test]
+fn a_fetch_that_is_refused_for_good_keeps_nothing_and_is_reported() {
+    for at in [SEEDS, QUERY] {
+        let mut world = world();
+        post(&mut world.server, 9, 2);
+        sync(&mut world, &but(at, Fate::Fails(Failure::Final)));
+        assert!(world.has_failed);
+        assert_eq!((kept(&world), world.inbox.pending().unwrap()), (vec![], 0));
+        sync(&mut world, &[]);
+        assert!(!world.has_failed);
+        assert_eq!(world.letters().len(), 3);
+    }
+}
+
+#[test]
+fn a_query_is_made_once() {
+    let mut world = world();
+    post(&mut world.server, 9, 2);
+    world.fetch(&but(QUERY, Fate::CrashKept));
+    let open = world.inbox.requests().open().unwrap();
+    let [(number, job)] = &open[..] else {
+        panic!("{open:?}");
+    };
+    let query = || world.inbox.requests().query(*number).unwrap().unwrap();
+    let made = query();
+    let asking = Asking {
+        number: *number,
+        range: job.start..job.end,
+        seeds: Vec::new(),
+        place: place(),
+    };
+    ask(&world.inbox, &asking, world.rounds);
+    assert!(query() == made);
+    // There is no query without a request.
+    let other = Asking {
+        number: number + 1,
+        ..asking
+    };
+    ask(&world.inbox, &other, world.rounds);
+    assert_eq!(world.inbox.requests().query(number + 1).unwrap(), None);
 }

@@ -59,6 +59,8 @@ pub(super) struct World {
     ids: Vec<Vec<u8>>,
     /// The last digest that the server returned.
     last: Vec<u8>,
+    /// Whether the last exchange that was not interrupted ended with a failure.
+    pub(super) has_failed: bool,
 }
 
 fn opened(kept: &Records, writes: &Writes) -> Inbox<Disk> {
@@ -182,6 +184,7 @@ impl World {
             rounds: rounds::small(),
             ids: Vec::new(),
             last: Vec::new(),
+            has_failed: false,
         }
     }
 
@@ -271,6 +274,7 @@ impl World {
         let mut fates = fates.iter().copied();
         let mut step = exchange.begin(self.inbox.requests()).unwrap();
         let mut forked = false;
+        self.has_failed = false;
         loop {
             if matches!(step, Step::Done(_)) {
                 break;
@@ -300,7 +304,10 @@ impl World {
             }
             step = match exchange.answer(self.inbox.requests(), answer) {
                 Ok(step) => step,
-                Err(Fault::Call) => break,
+                Err(Fault::Call) => {
+                    self.has_failed = true;
+                    break;
+                }
                 Err(Fault::Inbox(InboxError::Answer { .. })) if forked => break,
                 Err(Fault::Inbox(error)) => panic!("{error}"),
             };
