@@ -132,7 +132,7 @@ export class Inbox {
       case "limits": {
         const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}))).limits);
         const { digestMessages, bound, step, orders, fetchMessages } = limits;
-        const [messages, fetched] = [digestMessages, fetchMessages].map(Number);
+        const [messages, fetched] = [Number(digestMessages), Number(fetchMessages)];
         return () => this.#rules.answerLimits(messages, bound, Number(step), orders, fetched);
       }
       case "seeds": {

@@ -132,7 +132,7 @@ test("damage and what belongs elsewhere are told, not shown", async () => {
 
 const HASH = new Uint8Array(32).fill(6);
 
-const CALLS = { board: (inbox, { lengths }) => answerBoard(inbox, lengths), limits: (inbox) => inbox.answerLimits(1 << 20, 50, 0, 0), job: answerJob };
+const CALLS = { board: (inbox, { lengths }) => answerBoard(inbox, lengths), limits: (inbox) => inbox.answerLimits(1 << 20, 50, 0, 0, 1 << 16), job: answerJob };
 
 // A board whose running hash is always the same.
 function answerBoard(inbox, lengths, { boardId = new Uint8Array(16).fill(4), sealing = "hpke-x25519", end = 2500 } = {}) {
@@ -253,7 +253,7 @@ test("an inbox goes back where the board has another history, and reports it onc
     const hashes = Array.from(lengths, (length) => (length === 0 ? HASH : length <= end ? hash : new Uint8Array()));
     const place = [new Uint8Array(16).fill(4), "insecure-tiny-v4", "hpke-x25519", 12, 0, end];
     call = inbox.answerBoard(...place, hash, new Uint8Array(16), lengths, hashes);
-    const job = inbox.answerLimits(1 << 20, 50, 0, 0);
+    const job = inbox.answerLimits(1 << 20, 50, 0, 0, 1 << 16);
     assert.throws(() => inbox.answerFailed("other", "away"), told(/away/));
     return { call: call.kind, range: [job.start, job.end], forks: inbox.newForks() };
   };
