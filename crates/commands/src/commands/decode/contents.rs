@@ -17,9 +17,9 @@ use std::ops::Range;
 /// The contents of a file.
 pub(super) enum Contents {
     /// A digest, or a scan with payloads.
-    Response(Response),
+    Response(Box<Response>),
     /// An answer.
-    Answer(Box<Answered>),
+    Answer(Answered),
 }
 
 /// An answer with the files that it belongs to.
@@ -44,7 +44,7 @@ impl Contents {
                 Response::Scan(scan) if scan.payloads.is_empty() => {
                     Err(on_file(InputError::PlainScan))
                 }
-                _ => Ok(Self::Response(response)),
+                _ => Ok(Self::Response(Box::new(response))),
             };
         }
         let (Some(scan), Some(query)) = (&args.scan, &args.query) else {
@@ -56,11 +56,11 @@ impl Contents {
             scanned.header.expect(&answer.header)
         };
         check().map_err(|error| on_file(error.into()))?;
-        Ok(Self::Answer(Box::new(Answered {
+        Ok(Self::Answer(Answered {
             scanned,
             query: Framed::open(query, Kind::FetchQuery)?.bytes()?.to_vec(),
             answer: bytes.to_vec(),
-        })))
+        }))
     }
 
     pub(super) fn scheme(&self) -> Scheme {
