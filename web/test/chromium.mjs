@@ -20,9 +20,11 @@ const real = process.argv.includes("--real");
 /** How often a page is closed while it sends keys, and while it fetches. */
 const [UPLOADS, KILLS] = real ? [3, 40] : [1, 4];
 /** Most bytes that a page has while keys are made. */
-const MEMORY = 300e6;
-/** Digests that one page decodes after its first: engines compile what is used often once more. */
+const MEMORY = 100e6;
+/** Fetches of one page after its first: engines compile what is used often once more. */
 const LATER = real ? 9 : 1;
+/** Messages of a scan at full size. */
+const SCANNED = 65_536;
 const run = promisify(execFile);
 const { bent, shown } = await import(pathToFileURL(join(process.env.OMR_WEB, "tested/wire.js")));
 const figure = (what, value) => console.log(`web: ${what}: ${value}`);
@@ -48,6 +50,7 @@ try {
     Object.assign(bob, { open: page, address });
   });
   await step("letters of one page are read by another", () => letters(alice, bob));
+  if (real) await step("both rounds are opened at full size", () => full(alice, bob.open));
   await step(`${KILLS} letters of ${KILLS} come once, as often as the page is closed`, async () => {
     const { fetch, decode, between } = await closed(alice, server.url, bob.open, KILLS);
     figure("closed in a fetch; while it decodes; between them", `${fetch}; ${decode}; ${between}`);
@@ -130,8 +133,7 @@ async function letters(alice, bob) {
     decoded.push(await read(alice.open));
     assert.equal(decoded.at(-1).letters.length, 2 + i);
   }
-  const each = ({ milliseconds, digests }) => `${(milliseconds / digests).toFixed(1)} ms`;
-  figure("digests decoded by a new page, the first with tables", decoded.map(each).join(", "));
+  figure("opened by a new page, the first with tables", decoded.map(opened).join(", "));
   const waited = decoded.map(({ shown, digests }) => `${shown.toFixed(0)} ms of ${digests}`);
   figure("from the last digest until letters are listed, and of how many", waited.join(", "));
   const seal = await page.evaluate(async (url) => {
@@ -139,6 +141,29 @@ async function letters(alice, bob) {
     return await globalThis.sealing(url, "/dist/omr_wasm_bg.wasm", 50);
   }, server.url);
   figure("a message sealed with its clue", `${seal.toFixed(2)} ms`);
+}
+
+function opened({ milliseconds, digests }) {
+  return `${milliseconds.toFixed(1)} ms of ${digests}`;
+}
+
+// Strangers' messages fill the board; then each fetch has both rounds.
+async function full(alice, writer) {
+  await omr("dave", "id", "new", "--server", server.url);
+  const { stdout } = await omr("dave", "id", "publish");
+  await writeFile(join(folder, "much.bin"), Buffer.alloc(SCANNED * 500));
+  await omr("dave", "send", "--to", stdout.match(/omr1\S+/)[0], "much.bin");
+  for (let i = 0; i < 3; i++) await send(writer, alice.address, `letter ${i}`);
+  const before = (await alice.open.evaluate(() => globalThis.me.letters())).length;
+  await alice.open.close();
+  alice.open = await alice.page();
+  await open(alice.open, { server: server.url });
+  const fetched = [];
+  for (let i = 0; i <= LATER; i++) fetched.push(await read(alice.open));
+  assert.equal(fetched[0].letters.length, before + 3);
+  const given = await alice.open.evaluate(() => globalThis.given);
+  figure("bytes of a scan and an answer", given.slice(0, 2).map(({ of, bytes }) => `${of} ${bytes}`).join(", "));
+  figure("both rounds opened by a new page, then queries and answers alone", fetched.map(opened).join(", "));
 }
 
 // Her keys and requests are those of older versions, also where nothing that is kept has a scheme.

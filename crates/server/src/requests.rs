@@ -7,6 +7,8 @@ use axum::http::HeaderValue;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::StreamExt;
+use omr_protocol::rounds::{FetchQuery, MOST_MESSAGES, RoundsHeader, RoundsParams, RoundsPlan};
+use omr_protocol::{ClueKind, Sealing};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -54,6 +56,29 @@ pub(crate) struct Requests {
 pub(crate) fn longest_post(messages: u32, message_bytes: usize) -> usize {
     let most = (messages as usize).saturating_mul(2 * (message_bytes + FIELDS));
     most.saturating_add(FRAME).min(omr_api::MESSAGE_BYTES)
+}
+
+/// Returns the length in bytes of the longest query for payloads of this length, where ranges of at most `messages`
+/// messages are answered; 0 where none are.
+pub(crate) fn longest_query(params: &RoundsParams, messages: u64, payload_bytes: usize) -> usize {
+    // A range that begins with the last message of a page touches the most pages.
+    let start = params.fetch.spec().page as u64 - 1;
+    let range = start..start + messages.min(MOST_MESSAGES);
+    // The kind of clues does not change the length.
+    let clues = ClueKind::Plain;
+    let Ok(plan) = RoundsPlan::new(params, range.clone(), payload_bytes, clues) else {
+        return 0;
+    };
+    let header = RoundsHeader {
+        key_id: [0; 16],
+        board_id: [0; 16],
+        range,
+        payload_bytes,
+        sealing: Sealing::None,
+        clues,
+        seeds: vec![[0; 32]; plan.rows()],
+    };
+    FetchQuery::file_bytes(params, &header).map_or(0, |bytes| bytes as usize)
 }
 
 /// The bytes of a request as they arrive.
@@ -231,6 +256,16 @@ mod tests {
     fn code(error: &axum::Error) -> Option<Code> {
         let cause = std::error::Error::source(error)?;
         Some(cause.downcast_ref::<Status>()?.code())
+    }
+
+    #[test]
+    fn a_query_may_be_as_long_as_its_range_requires() {
+        let set = omr_protocol::ParamSet::named("sophomr-v5").unwrap();
+        let longest = |messages| longest_query(set.rounds().unwrap(), messages, 612);
+        assert_eq!(longest(0), 0);
+        let (window, most) = (longest(1 << 16), longest(u64::MAX));
+        assert!((200_000..300_000).contains(&window), "{window}");
+        assert!(window < most && most < 2_000_000, "{most}");
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use crate::error::ServerError;
 use crate::host_rules::guarded;
 use crate::listening::{Site, called, common_services};
 use crate::mail;
-use crate::requests::{CHUNK, longest_post};
+use crate::requests::{CHUNK, longest_post, longest_query};
 use crate::services;
 use crate::shared::Shared;
 use crate::status::Watched;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tonic::service::Routes;
 
 /// The length in bytes of the longest request that contains only ids and numbers, which grow many times when decoded,
-/// or an address.
+/// or an address, and no query.
 const SMALL: usize = 64 << 10;
 
 /// Returns the services and pages of a server, and the reporter of its health.
@@ -33,6 +33,10 @@ pub(crate) async fn routes(
     let board = shared.store.board();
     let message = (board.clue_bytes + board.payload_bytes) as usize;
     let post = longest_post(shared.config.limits.post_messages, message);
+    let payload = board.payload_bytes as usize;
+    let fetched = shared.room.fetch_messages();
+    let rounds = shared.set.rounds();
+    let query = rounds.map_or(0, |params| longest_query(params, fetched, payload));
     builder
         .add_service(
             BoardServiceServer::new(services::Board(shared.clone()))
@@ -43,7 +47,7 @@ pub(crate) async fn routes(
         )
         .add_service(
             DetectionServiceServer::new(services::Detection(shared.clone()))
-                .max_decoding_message_size(SMALL),
+                .max_decoding_message_size(SMALL + query),
         )
         .add_service(
             AddressServiceServer::new(services::Addresses(shared.clone()))
