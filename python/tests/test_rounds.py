@@ -195,26 +195,26 @@ def test_one_detector_has_keys_for_everything(hybrid_board, carol, carol_keys):
     assert [letter.data for letter in carol.decode(detector.scan(hybrid_board))] == [b"hello"]
 
 
-def test_a_server_scans_and_answers(url, alice, bob, rounds_key, tmp_path):
-    client = omr.Client(url)
-    (tmp_path / "rounds.key").write_bytes(rounds_key)
+def test_a_server_scans_and_answers(url, bob, tmp_path):
+    client, ann = omr.Client(url), omr.Identity.generate(TINY)
+    ann.save_detection_key(tmp_path / "rounds.key", "two-rounds")
     key = client.register(tmp_path / "rounds.key")
     start = client.board().messages
-    where = client.post(alice.address, b"hello", name="letter.txt")
+    where = client.post(ann.address, b"hello", name="letter.txt")
     client.post(bob.address, bytes(500 * BLOCK))
-    where += client.post(alice.address, b"there")
+    where += client.post(ann.address, b"there")
     scan = client.scan(key, range=range(start, where[-1] + 1))
-    query = alice.ask(scan)
+    query = ann.ask(scan)
     told = []
     answer = client.fetch(key, query, progress=lambda *news: told.append(news))
-    letters = alice.decode(scan, query, answer)
+    letters = ann.decode(scan, query, answer)
     assert [(letter.index, letter.data) for letter in letters] == list(zip(where, [b"hello", b"there"]))
     assert client.scan(key).range == range(where[-1] + 1)
     with pytest.raises(omr.DetectorError, match="it makes scans"):
         client.digest(key, scheme="two-rounds")
     # Its seeds are drawn by the server.
     with omr.Board.create(tmp_path / "other", params=TINY) as other:
-        other.post_many((alice.address, b"x") for _ in range(BLOCK + 1))
-        foreign = alice.ask(omr.Detector(rounds_key).scan(other))
+        other.post_many((ann.address, b"x") for _ in range(BLOCK + 1))
+        foreign = ann.ask(omr.Detector(tmp_path / "rounds.key").scan(other))
     with pytest.raises(omr.ServerError):
         client.fetch(key, foreign)

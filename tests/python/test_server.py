@@ -74,8 +74,8 @@ class LettersAtTheTinySet(unittest.TestCase):
     def setUpClass(cls):
         cls.scene = Scene(TINY)
         cls.addClassCleanup(cls.scene.close)
-        key = cls.scene.identity("ann")
-        cls.scene.identity("bob")
+        key = cls.scene.identity("ann", "--scheme", "sophomr")
+        cls.scene.identity("bob", "--scheme", "sophomr")
         cls.server = remote.Server(cls.scene.url)
         cls.short = b"hello from Python"
         cls.long = b"".join(b"line %d\n" % i for i in range(200))
@@ -120,7 +120,7 @@ class LettersAtTheTinySet(unittest.TestCase):
     def test_letters_of_the_command_are_read_here(self):
         scene = Scene(TINY)
         self.addCleanup(scene.close)
-        scene.identity("ann")
+        scene.identity("ann", "--scheme", "sophomr")
         (scene.path / "ann.txt").write_bytes(scene.omr("address", "--home", "ann"))
         contents = [b"short", b"line\n" * 200]
         for content in contents:
