@@ -499,6 +499,11 @@ mod tests {
         let decode =
             json!({"classes": [{"pertinent": 0, "damaged": true, "median_us": 4400.0, "t": 0.5}]});
         let crossover = json!({"latency_s": 0.04, "crossover": 733});
+        let rounds = json!({
+            "key_bytes": 13136146, "scan_bytes": 236824, "answer_bytes": 51432, "query_bytes": 206136,
+            "rounds_s": 1.9, "scan_further_s": 0.4, "answer_further_s": 0.3, "newest_s": 0.0091,
+            "find_ms": 1.6, "ask_ms": 2.8, "read_ms": 2.6
+        });
         let query = json!({
             "answer_s": 4.4, "peak_rss_bytes": 6.93e8, "key_bytes": 38625391, "query_bytes": 491874,
             "answer_bytes": 8459
@@ -512,7 +517,7 @@ mod tests {
                 one("digest", &digest), one("digest_two_threads", &digest), one("digest_indices", &digest),
                 one("digest_batches", &digest), one("digest_recipients", &recipients), one("decode", &decode),
                 one("instantomr", &digest), one("instantomr_two_threads", &digest),
-                one("instantomr_decode", &decode), one("crossover", &crossover),
+                one("instantomr_decode", &decode), one("rounds", &rounds), one("crossover", &crossover),
                 one("post", &json!({"messages_per_s": 102000.4})), one("query", &query), one("query_text", &query),
             ]
         })
@@ -533,6 +538,15 @@ mod tests {
             "digest; further recipient; InstantOMR message | 0.46 s; 0.20 s; 75 us |",
         ] {
             assert!(table.contains(row), "{row} not in {table}");
+        }
+        let engines = engines(&document()).unwrap();
+        for row in [
+            "| detection key | 13 MB | 130 MB | 130 MB |",
+            "| down, for 65,536 messages | 237 KB and 51 KB | 41 KB | 41 KB |",
+            "| each further recipient | 0.70 s | 11.6 s | 21.1 s |",
+            "| the newest 512 messages | 9 ms | 21.1 s | 0.16 s |",
+        ] {
+            assert!(engines.contains(row), "{row} not in {engines}");
         }
         let tables = performance(&document()).unwrap();
         for row in [

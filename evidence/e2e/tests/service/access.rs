@@ -245,7 +245,7 @@ async fn capabilities_contain_the_callers_rights() {
             work: false,
         })
     );
-    assert_eq!(stranger.schemes, [1, 2, 3, 4, 5]);
+    assert_eq!(stranger.schemes, [1, 2, 3, 4, 5, 6]);
     let known = client
         .get_capabilities(with_token(GetCapabilitiesRequest {}, &secret))
         .await

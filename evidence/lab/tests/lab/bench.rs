@@ -102,6 +102,7 @@ fn reports_compare_with_their_like() {
             "instantomr",
             "instantomr_two_threads",
             "instantomr_decode",
+            "rounds",
             "crossover",
             "post",
             "query",

@@ -114,9 +114,18 @@ fn lengths_of_files() {
 #[test]
 fn schemes_and_sealings_are_named() {
     for (found, text) in [
-        (0, "expected a scheme's number, 1 to 7, found 0"),
-        (8, "expected a scheme's number, 1 to 7, found 8"),
-        (255, "expected a scheme's number, 1 to 7, found 255"),
+        (
+            0,
+            "expected the number of a digest's scheme, 1 to 5, found 0",
+        ),
+        (
+            8,
+            "expected the number of a digest's scheme, 1 to 5, found 8",
+        ),
+        (
+            255,
+            "expected the number of a digest's scheme, 1 to 5, found 255",
+        ),
         (
             3,
             "expected a digest of sophomr or sophomd, found one of instantomr",
