@@ -58,7 +58,7 @@ def test_queries_bring_all_letters_of_a_scan(long, alice, rounds, rounds_key):
         came = sorted(before.union(query.indices))
         assert [(letter.index, letter.data) for letter in letters] == [(i, b"letter %d" % i) for i in came]
         assert (letters.indices, letters.left_out, letters.incomplete) == (HERS, [], [])
-        payloads = [one.index for one in alice.retrieve(*files) if one.payload is not None]
+        payloads = [one.index for one in alice.retrieve(*files, scan, answer) if one.payload is not None]
         assert payloads == came and [one.index for one in alice.retrieve(*files)] == HERS
     assert came == HERS
     # An empty query looks like the others.

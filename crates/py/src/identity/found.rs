@@ -100,14 +100,16 @@ impl<'a> Files<'a> {
 }
 
 impl Found {
-    /// Returns all messages, in the order of the board.
+    /// Returns all messages once, in the order of the board.
     pub(super) fn into_messages(self) -> Vec<Retrieved> {
         let mut messages: Vec<Retrieved> = self
             .parts
             .into_iter()
             .flat_map(|one| one.messages)
             .collect();
-        messages.sort_by_key(|message| message.index);
+        // A message may be in several files, in some of them without its payload.
+        messages.sort_by_key(|one| (one.index, one.payload.is_none()));
+        messages.dedup_by_key(|one| one.index);
         messages
     }
 }
