@@ -156,7 +156,7 @@ def places_case():
     seed, out = RNG.randbytes(32), []
     for shape, page, shown in [
         *(([BUCKETS, CHOICES, POSITIONS, PAGE], page, PAGE) for page in (0, 1, 2, 3, 1 << 40)),
-        ([64, 4, 128, 1792], 5, 200),
+        ([64, 4, 128, 1824], 5, 200),
     ]:
         drawn, skipped = places(*shape[:3], seed, page, shape[3])
         assert skipped > 0
@@ -185,8 +185,8 @@ def units_case():
 
 def seeds_case():
     """Ranges that end within a page, with it and behind it, of pages of the published shape."""
-    secret, page, out = RNG.randbytes(32), 1792, []
-    for start, end in [(0, 1), (1791, 1793), (1700, 2 * page), (page, 2 * page), (page, 2 * page + 1), (0, 3 * page - 1)]:
+    secret, page, out = RNG.randbytes(32), 1824, []
+    for start, end in [(0, 1), (1823, 1825), (1700, 2 * page), (page, 2 * page), (page, 2 * page + 1), (0, 3 * page - 1)]:
         seeds = []
         for number in range(start // page, -(-end // page)):
             source = stream("omr rounds page seed v1", secret, [number, min((number + 1) * page, end)])

@@ -138,10 +138,10 @@ pub fn answer_together(
         .into_iter();
     let mut results = Vec::with_capacity(queries.len());
     for (query, file) in checked.into_iter().zip(queries) {
-        results.push(query.map(|query| FetchAnswer {
-            header: query.header,
-            query: FetchQuery::hash(file),
-            ciphertexts: answers.next().expect("an answer for each query"),
+        results.push(query.and_then(|query| {
+            let ciphertexts = answers.next().expect("an answer for each query");
+            let hash = FetchQuery::hash(file);
+            Ok(FetchAnswer::new(params, &query.header, hash, &ciphertexts)?)
         }));
     }
     results

@@ -213,7 +213,7 @@ impl Client {
             };
             let answer = FetchAnswer::of_file(&self.made(watch, &request)?)?;
             check_params(query.set.name(), answer.set.name())?;
-            query.header.expect(&answer.header)?;
+            answer.check(query)?;
             Ok(answer)
         })
     }

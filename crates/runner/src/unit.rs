@@ -3,7 +3,7 @@
 use omr_detector::engines::Costs;
 use omr_protocol::instantomr::{InstantDigest, InstantPlan};
 use omr_protocol::rounds::{
-    FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsPlan, Scanned, page_seeds,
+    FetchAnswer, RoundsError, RoundsHeader, RoundsPlan, Scanned, page_seeds,
 };
 use omr_protocol::sophomr::{Digest, DigestPlan};
 use omr_protocol::{
@@ -83,7 +83,7 @@ pub enum Misfit {
     /// The set lacks the engine.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),
-    /// The file is no scan or answer, or one about other messages.
+    /// The file is no scan or answer, a scan of other messages, or the answer to another query.
     #[error(transparent)]
     Rounds(#[from] RoundsError),
     /// The digest is of another scheme.
@@ -154,7 +154,7 @@ impl Unit {
         parts.into_iter().map(part).collect()
     }
 
-    /// Returns the subject of scans and answers, for a key without a name.
+    /// Returns the subject of scans and queries, for a key without a name.
     fn subject(
         &self,
         set: &ParamSet,
@@ -262,16 +262,19 @@ impl Unit {
         query: &[u8],
         digest: &[u8],
     ) -> Result<(), Misfit> {
-        let answer = FetchAnswer::from_bytes(set.rounds()?, digest)?;
-        let (expected, found) = (FetchQuery::hash(query), answer.query);
-        if expected != found {
-            let other = RoundsError::OtherQuery(Mismatch::new(expected, found));
-            return Err(other.into());
+        let params = set.rounds()?;
+        let answer = FetchAnswer::from_bytes(params, digest)?;
+        let key_id = answer.key_id;
+        if !key_ids.contains(&(EngineKind::Rounds, key_id)) {
+            return Err(Misfit::Key(EngineKind::Rounds));
         }
-        self.check_subject(set, clues, key_ids, &answer.header)
+        let subject = self.subject(set, clues, self.stride.range())?;
+        let header = RoundsHeader { key_id, ..subject };
+        answer.ciphertexts(params, &header, query)?;
+        Ok(())
     }
 
-    /// Checks that a scan or an answer is about the messages of the unit.
+    /// Checks that a scan is about the messages of the unit.
     ///
     /// Errors: `Key`, `Rounds`, `Plan`, `Seed`.
     fn check_subject(

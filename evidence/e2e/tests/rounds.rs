@@ -335,7 +335,29 @@ fn files_of_others_are_refused() {
         &second.recipient.ask(&scans[1].header, &[90], rng).unwrap(),
         &file,
     );
-    assert!(matches!(error, Err(RoundsError::OtherScan(_))));
+    assert!(matches!(error, Err(RoundsError::OtherQuery(_))));
+    let ciphertexts = answer
+        .ciphertexts(&params, &asked.header, &asked.query)
+        .unwrap();
+    // Ciphertexts that are too few for the query.
+    let shorter = RoundsHeader {
+        payload_bytes: 10,
+        ..asked.header.clone()
+    };
+    let few = &ciphertexts[..1];
+    let short = FetchAnswer::new(&params, &shorter, answer.query, few).unwrap();
+    let file_of_few = short.to_bytes(&params).unwrap();
+    let error = first.recipient.fetched(&asked, &file_of_few).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            RoundsError::Length {
+                what: "an answer",
+                ..
+            }
+        ),
+        "{error}"
+    );
     let fetched = first.recipient.fetched(&asked, &file).unwrap();
     assert_eq!(
         fetched.messages[0].payload,
@@ -352,14 +374,15 @@ fn files_of_others_are_refused() {
             .contains("expected indices of messages 0..3000, found 3000")
     );
     // A damaged symbol is no payload.
-    let mut damaged = answer.clone();
-    for ciphertext in &mut damaged.ciphertexts {
+    let mut damaged = ciphertexts;
+    for ciphertext in &mut damaged {
         for part in &mut ciphertext.parts {
             for x in part {
                 *x ^= 1 << 20;
             }
         }
     }
+    let damaged = FetchAnswer::new(&params, &asked.header, answer.query, &damaged).unwrap();
     let file = damaged.to_bytes(&params).unwrap();
     let fetched = first.recipient.fetched(&asked, &file).unwrap();
     assert_eq!((fetched.messages.len(), fetched.unreadable), (0, vec![17]));

@@ -26,7 +26,7 @@ COINS = 21
 
 @dataclass
 class Header:
-    """What all three files begin with."""
+    """What scans and queries begin with."""
 
     set: object
     key_id: bytes
@@ -73,11 +73,19 @@ def key_id(secret):
     return bytes(Stream("omr rounds key id v1", secret.digest_seed).words(16, size=1))
 
 
-def read(data, kind, secret):
-    """Header and rest of a file of this kind."""
-    header, rest = Header.read(*read_frame(data, kind))
-    if header.set != secret.set or header.key_id != key_id(secret) or header.marked != (secret.beta is not None):
+def read_own(data, kind, secret):
+    """Name of the set, name of the key and body of a file of this kind."""
+    name, key, body = read_frame(data, kind)
+    if SETS[name] != secret.set or key != key_id(secret):
         raise ValueError("the file is for another recipient")
+    return name, key, body
+
+
+def read(data, kind, secret):
+    """Header and rest of a scan or a query."""
+    header, rest = Header.read(*read_own(data, kind, secret))
+    if header.marked != (secret.beta is not None):
+        raise ValueError("the file is about another kind of clues")
     return header, rest
 
 
@@ -296,13 +304,14 @@ def write_query(header, secret, wanted):
 
 def read_answer(data, query, asked, secret):
     """The messages of the answer to a query, and the indices whose payloads do not match their checksums."""
-    header, rest = read(data, ANSWER, secret)
-    if header != read(query, QUERY, secret)[0] or rest[:32] != blake3(query).digest():
+    _, _, body = read_own(data, ANSWER, secret)
+    header, _ = read(query, QUERY, secret)
+    if body[:32] != blake3(query).digest():
         raise ValueError("the answer to another query")
     of, buckets = header.set, header.set.buckets
     shape = Sums(of, 1, buckets, header.symbols)
     bits = ANSWER_BITS[len(header.pages) > SHORT]
-    [sums] = decrypt(of, shape, "omr answer secret v1", secret, rest[32:], bits)
+    [sums] = decrypt(of, shape, "omr answer secret v1", secret, body[32:], bits)
     zeta = pow(root(of.small, P), of.small // buckets, P)
     by_bucket = list(zip(*(values(row, zeta, P) for row in sums)))
     found, unreadable = [], []

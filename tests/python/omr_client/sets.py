@@ -35,7 +35,7 @@ class Set:
     # Two rounds: the ring of scans, messages of a block and of a page, buckets, messages that a query asks for.
     scan: int = 1 << 11
     block: int = 512
-    page: int = 1792
+    page: int = 1824
     buckets: int = 64
     fetched: int = 56
     # Whether residues are posted without their lowest bit, which stands for errors of the sender's.

@@ -1,6 +1,7 @@
 //! A recipient of scans and answers.
 
 use crate::{DecodeError, Fingerprint, Retrieved, SecretKey};
+use omr_compress::PackedCiphertext;
 use omr_marks::published;
 use omr_protocol::clue::FingerprintKey;
 use omr_protocol::rounds::{
@@ -202,29 +203,25 @@ impl RoundsRecipient {
     /// Reads the answer to a query.
     ///
     /// Time: until results are collected, that of the shape.
-    /// Errors: `OtherQuery`, `OtherScan`, and those of reading the file.
+    /// Errors: `OtherQuery`, and those of reading the file.
     pub fn fetched(&self, asked: &Asked, answer: &[u8]) -> Result<Fetched, RoundsError> {
-        let answer = FetchAnswer::from_bytes(&self.params, answer)?;
-        asked.header.expect(&answer.header)?;
-        let (expected, found) = (FetchQuery::hash(&asked.query), answer.query);
-        if expected != found {
-            return Err(RoundsError::OtherQuery(Mismatch::new(expected, found)));
-        }
-        let plan = answer.header.plan(&self.params)?;
+        let header = &asked.header;
+        let plan = header.plan(&self.params)?;
+        let ciphertexts = self.ciphertexts(asked, answer)?;
         let (fetch, code) = (&self.params.fetch, plan.code());
         let symbols = self
             .fetch
-            .symbols(fetch, plan.rows(), plan.symbols(), &answer.ciphertexts)
+            .symbols(fetch, plan.rows(), plan.symbols(), &ciphertexts)
             .expect("the shape of the file was checked");
         let p = fetch.p();
-        let seeds = plan.pages().zip(&answer.header.seeds);
+        let seeds = plan.pages().zip(&header.seeds);
         let units: Vec<Vec<u32>> = seeds
             .map(|(page, seed)| units(p.value(), seed, page, fetch.spec().page))
             .collect();
         let mut checked = Vec::new();
         for (bucket, mut row) in asked.buckets.iter().zip(symbols) {
             // Buckets that ask for nothing are read in the same way.
-            let index = bucket.unwrap_or(answer.header.range.start);
+            let index = bucket.unwrap_or(header.range.start);
             let unit = units[plan.row_of(index)][plan.number_in_page(index)];
             let inverse = p.inv(unit.into());
             for symbol in &mut row {
@@ -244,7 +241,7 @@ impl RoundsRecipient {
         for (bucket, right, payload, mark) in checked {
             let Some(index) = bucket else { continue };
             if published(right) {
-                let fingerprint = fingerprint(&answer.header, plan.row_of(index), mark);
+                let fingerprint = fingerprint(header, plan.row_of(index), mark);
                 let message = Retrieved::new(index, Some(payload), fingerprint);
                 fetched.messages.push(message);
             } else {
@@ -256,19 +253,30 @@ impl RoundsRecipient {
         Ok(fetched)
     }
 
-    /// Returns the distance of each coefficient of an answer from a symbol, in steps of a symbol, for measurements of
-    /// noise: 0 is exact, 0.5 is wrong.
+    /// Returns the distance of each coefficient of the answer to a query from a symbol, in steps of a symbol, for
+    /// measurements of noise: 0 is exact, 0.5 is wrong.
     ///
-    /// Errors: `Inconsistent` if the answer has another shape.
+    /// Errors: those of [`RoundsRecipient::fetched`].
     #[cfg(feature = "measure")]
-    pub fn roundings(&self, answer: &FetchAnswer) -> Result<Vec<f64>, DecodeError> {
-        let plan = self.plan(&answer.header)?;
+    pub fn roundings(&self, asked: &Asked, answer: &[u8]) -> Result<Vec<f64>, RoundsError> {
+        let plan = asked.header.plan(&self.params)?;
         let (rows, symbols) = (plan.rows(), plan.symbols());
+        let ciphertexts = self.ciphertexts(asked, answer)?;
         let fetch = &self.params.fetch;
-        let roundings = self
-            .fetch
-            .roundings(fetch, rows, symbols, &answer.ciphertexts);
-        roundings.map_err(|error| DecodeError::Inconsistent(error.to_string()))
+        let roundings = self.fetch.roundings(fetch, rows, symbols, &ciphertexts);
+        Ok(roundings.expect("the shape of the file was checked"))
+    }
+
+    /// Returns the ciphertexts of the answer to a query.
+    ///
+    /// Errors: `OtherQuery`, and those of reading the file.
+    fn ciphertexts(
+        &self,
+        asked: &Asked,
+        answer: &[u8],
+    ) -> Result<Vec<PackedCiphertext>, RoundsError> {
+        let answer = FetchAnswer::from_bytes(&self.params, answer)?;
+        answer.ciphertexts(&self.params, &asked.header, &asked.query)
     }
 
     /// Returns the plan of a scan that was made for this recipient.

@@ -77,7 +77,7 @@ const ROUNDS: RoundsSpec = RoundsSpec {
         n: 8192,
         buckets: 64,
         choices: 4,
-        page: 1792,
+        page: 1824,
         fetched: 56,
         sum_bits: 32,
         level_bits: 36,

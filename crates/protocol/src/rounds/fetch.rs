@@ -102,56 +102,92 @@ fn query_bytes(params: &RoundsParams, plan: &RoundsPlan) -> u64 {
     (MASKS_BYTES + params.fetch.query_ciphertexts(plan.rows()) * body) as u64
 }
 
-/// A detector's answer to a query: one payload from each bucket.
-#[derive(Clone, Debug, PartialEq)]
+/// A detector's answer to a query: one payload from each bucket. Its subject is that of the query.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchAnswer {
-    /// The subject, which is that of the query.
-    pub header: RoundsHeader,
+    /// The name of the detector's key.
+    pub key_id: [u8; 16],
     /// The hash of the query's file.
     pub query: [u8; HASH_BYTES],
-    /// The ciphertexts.
-    pub ciphertexts: Vec<PackedCiphertext>,
+    /// The ciphertexts as they are sent.
+    packed: Vec<u8>,
 }
 
 impl FetchAnswer {
-    /// Returns the length in bytes of the file of an answer.
+    /// Makes the answer to a query about this subject, whose file has this hash.
+    ///
+    /// Errors: `Plan`; `Seeds`.
+    pub fn new(
+        params: &RoundsParams,
+        header: &RoundsHeader,
+        query: [u8; HASH_BYTES],
+        ciphertexts: &[PackedCiphertext],
+    ) -> Result<Self, RoundsError> {
+        let plan = header.plan(params)?;
+        let mut packed = Vec::new();
+        packing(params, &plan).write(ciphertexts, &mut packed);
+        Ok(Self {
+            key_id: header.key_id,
+            query,
+            packed,
+        })
+    }
+
+    /// Returns the length in bytes of the file of an answer to a query about this subject.
     ///
     /// Errors: `Plan`; `Seeds`.
     pub fn file_bytes(params: &RoundsParams, header: &RoundsHeader) -> Result<u64, RoundsError> {
         let plan = header.plan(params)?;
         let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), header.key_id);
-        Ok(frame.file_len(header_bytes(&plan) + answer_bytes(params, &plan)))
+        Ok(frame.file_len(HASH_BYTES as u64 + packed_bytes(params, &plan)))
     }
 
     /// Returns the file.
     ///
-    /// Errors: `Plan`; `Seeds`; `Frame`.
+    /// Errors: `Frame`.
     pub fn to_bytes(&self, params: &RoundsParams) -> Result<Vec<u8>, RoundsError> {
-        let plan = self.header.plan(params)?;
-        let mut body = self.header.encode();
-        body.extend(self.query);
-        packing(params, &plan).write(&self.ciphertexts, &mut body);
-        let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), self.header.key_id);
+        let body = [&self.query[..], &self.packed].concat();
+        let frame = FrameHeader::new(Kind::FetchAnswer, params.name(), self.key_id);
         Ok(frame::write_frame_vec(&frame, &body)?)
     }
 
     /// Reads an answer's file.
     ///
-    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Sealing`, `Clues`, `Plan`.
+    /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`.
     pub fn from_bytes(params: &RoundsParams, bytes: &[u8]) -> Result<Self, RoundsError> {
         let (file, body) = frame::read_frame(&mut &bytes[..], Kind::FetchAnswer, 1 << 33)?;
         file.expect_params(params.name())?;
-        let opened = RoundsHeader::decode(ANSWER, params, file.key_id, &body)?;
-        let plan = &opened.plan;
-        opened.check_rest(ANSWER, answer_bytes(params, plan))?;
-        let (query, packed) = opened.rest.split_at(HASH_BYTES);
-        let lengths = part_lengths(params, plan).into_iter();
-        let ciphertexts = packing(params, plan).read(lengths, packed)?;
+        let Some((query, packed)) = body.split_first_chunk() else {
+            return Err(RoundsError::length(ANSWER, HASH_BYTES as u64, body.len()));
+        };
         Ok(Self {
-            header: opened.header,
-            query: query.try_into().expect("split so"),
-            ciphertexts,
+            key_id: file.key_id,
+            query: *query,
+            packed: packed.to_vec(),
         })
+    }
+
+    /// Returns the ciphertexts, if this answers the query in a file about this subject.
+    ///
+    /// Errors: `OtherQuery`; `Length`; `Plan`; `Seeds`.
+    pub fn ciphertexts(
+        &self,
+        params: &RoundsParams,
+        header: &RoundsHeader,
+        query: &[u8],
+    ) -> Result<Vec<PackedCiphertext>, RoundsError> {
+        let plan = header.plan(params)?;
+        let expected = FetchQuery::hash(query);
+        if expected != self.query {
+            let of = Mismatch::new(expected, self.query);
+            return Err(RoundsError::OtherQuery(of));
+        }
+        let bytes = packed_bytes(params, &plan);
+        if bytes != self.packed.len() as u64 {
+            return Err(RoundsError::length(ANSWER, bytes, self.packed.len()));
+        }
+        let lengths = part_lengths(params, &plan).into_iter();
+        Ok(packing(params, &plan).read(lengths, &self.packed)?)
     }
 }
 
@@ -176,9 +212,9 @@ fn part_lengths(params: &RoundsParams, plan: &RoundsPlan) -> Vec<usize> {
         .collect()
 }
 
-/// Returns the length in bytes of an answer behind its header.
-fn answer_bytes(params: &RoundsParams, plan: &RoundsPlan) -> u64 {
+/// Returns the length in bytes of an answer's ciphertexts.
+fn packed_bytes(params: &RoundsParams, plan: &RoundsPlan) -> u64 {
     let (format, parts) = (packing(params, plan), part_lengths(params, plan));
     let bodies: u64 = parts.iter().map(|&len| format.part_bytes(len)).sum();
-    HASH_BYTES as u64 + format.mask_bytes(parts.len()) + bodies
+    format.mask_bytes(parts.len()) + bodies
 }

@@ -1,4 +1,4 @@
-//! The header that the files of both rounds share, and their errors.
+//! The header that scans and queries share, and the errors of both rounds' files.
 
 use crate::clue::ClueKindError;
 use crate::frame::FrameError;
@@ -49,7 +49,15 @@ pub enum RoundsError {
     Frame(#[from] FrameError),
 }
 
-/// The subject of a scan, a query and an answer.
+impl RoundsError {
+    /// Returns the error of a file with another length, in bytes.
+    pub(super) fn length(what: &'static str, expected: u64, found: usize) -> Self {
+        let of = Mismatch::new(expected, found as u64);
+        Self::Length { what, of }
+    }
+}
+
+/// The subject of a scan and of queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoundsHeader {
     /// The name of the detector's key.
@@ -142,10 +150,7 @@ impl RoundsHeader {
         key_id: [u8; 16],
         body: &'b [u8],
     ) -> Result<Opened<'b>, RoundsError> {
-        let too_short = |bytes: u64| RoundsError::Length {
-            what,
-            of: Mismatch::new(bytes, body.len() as u64),
-        };
+        let too_short = |bytes: u64| RoundsError::length(what, bytes, body.len());
         let (bytes, behind) = body
             .split_at_checked(FIXED_BYTES)
             .ok_or_else(|| too_short(FIXED_BYTES as u64))?;
@@ -181,11 +186,11 @@ impl Opened<'_> {
     ///
     /// Errors: `Length`.
     pub(super) fn check_rest(&self, what: &'static str, expected: u64) -> Result<(), RoundsError> {
-        let (header, found) = (header_bytes(&self.plan), self.rest.len() as u64);
-        if expected == found {
+        if expected == self.rest.len() as u64 {
             return Ok(());
         }
-        let of = Mismatch::new(header + expected, header + found);
-        Err(RoundsError::Length { what, of })
+        let header = header_bytes(&self.plan);
+        let found = header as usize + self.rest.len();
+        Err(RoundsError::length(what, header + expected, found))
     }
 }

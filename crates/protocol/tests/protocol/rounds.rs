@@ -142,12 +142,12 @@ fn a_range_has_a_row_for_each_page_that_it_touches() {
     let most = 1 << 20;
     for (start, end, pages) in [
         (0, 1, 0..1),
-        (0, 1792, 0..1),
-        (1791, 1793, 0..2),
-        (1792, 65_536, 1..37),
-        (1_000, most + 1_000, 0..586),
-        (1_791, most + 1_791, 0..587),
-        (u64::MAX - 5, u64::MAX, u64::MAX / 1792..u64::MAX / 1792 + 1),
+        (0, 1824, 0..1),
+        (1823, 1825, 0..2),
+        (1824, 65_536, 1..36),
+        (0, most, 0..575),
+        (1_823, most + 1_823, 0..576),
+        (u64::MAX - 5, u64::MAX, u64::MAX / 1824..u64::MAX / 1824 + 1),
     ] {
         let plan = plan(&params, start, end).unwrap();
         assert_eq!(plan.pages(), pages);
@@ -155,7 +155,7 @@ fn a_range_has_a_row_for_each_page_that_it_touches() {
         assert_eq!(page_seeds(&[1; 32], &plan).len(), plan.rows());
         for index in [start, end - 1] {
             let page = pages.start + plan.row_of(index) as u64;
-            assert_eq!(page * 1792 + plan.number_in_page(index) as u64, index);
+            assert_eq!(page * 1824 + plan.number_in_page(index) as u64, index);
         }
         assert_eq!(plan.row_of(end - 1), plan.rows() - 1);
     }

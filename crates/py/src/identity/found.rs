@@ -61,6 +61,16 @@ impl<'a> Files<'a> {
         sorted
     }
 
+    /// Returns the query of an answer.
+    ///
+    /// Errors: `LoneAnswer`.
+    fn query(&self, answer: &FetchAnswer) -> Result<&'a FetchQuery, Fault> {
+        let hash = omr_protocol::rounds::FetchQuery::hash;
+        let mut queries = self.queries.iter().copied();
+        let own = queries.find(|query| hash(&query.bytes) == answer.inner.query);
+        own.ok_or(Fault::LoneAnswer("query"))
+    }
+
     /// Returns whether only the detector vouches for some of the payloads.
     pub(super) fn are_unvouched(&self) -> bool {
         let of_digest = |digest: &&Digest| {
@@ -161,7 +171,8 @@ impl Identity {
             found.parts.push(part);
         }
         for answer in &files.answers {
-            let is_about = |scan: &&Scan| scan.scanned.header == answer.header;
+            let query = files.query(answer)?;
+            let is_about = |scan: &&Scan| scan.scanned.header == query.header;
             if !files.scans.iter().any(is_about) {
                 return Err(Fault::LoneAnswer("scan"));
             }
@@ -180,18 +191,19 @@ impl Identity {
         found: &mut Found,
     ) -> Result<(), Fault> {
         let header = &scan.scanned.header;
-        let about = |answer: &&&FetchAnswer| answer.header == *header;
-        let mut answers = files.answers.iter().filter(about).peekable();
-        if answers.peek().is_none() {
+        let mut answers = Vec::new();
+        for answer in &files.answers {
+            let query = files.query(answer)?;
+            if query.header == *header {
+                answers.push((query, answer));
+            }
+        }
+        if answers.is_empty() {
             return Ok(());
         }
         let recipient = RoundsRecipient::new(self.set.rounds()?, &self.secret);
         let indices: Vec<u64> = of_scan.messages.iter().map(|one| one.index).collect();
-        for answer in answers {
-            let hash = omr_protocol::rounds::FetchQuery::hash;
-            let mut queries = files.queries.iter();
-            let own = queries.find(|query| hash(&query.bytes) == answer.query);
-            let query = own.ok_or(Fault::LoneAnswer("query"))?;
+        for (query, answer) in answers {
             let asked = recipient.asked(&query.bytes, &indices)?;
             let fetched = recipient.fetched(&asked, &answer.bytes);
             let fetched = fetched.map_err(omr_client::DecodeError::from)?;

@@ -1,7 +1,6 @@
 //! Answers to queries, the results of the second round.
 
-use super::MOST_BYTES;
-use crate::board::PyRange;
+use super::{FetchQuery, MOST_BYTES};
 use crate::digest::seconds;
 use crate::fault::{Fault, header_of};
 use crate::files::{Given, save_public};
@@ -9,7 +8,7 @@ use crate::sets::set;
 use omr_detector::Stages;
 use omr_protocol::ParamSet;
 use omr_protocol::frame::Kind;
-use omr_protocol::rounds::RoundsHeader;
+use omr_protocol::rounds;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
@@ -19,9 +18,7 @@ use std::sync::Arc;
 #[pyclass(frozen, eq, module = "omr")]
 pub(crate) struct FetchAnswer {
     pub(crate) set: Arc<ParamSet>,
-    pub(crate) header: RoundsHeader,
-    /// The hash of the query's file.
-    pub(crate) query: [u8; 32],
+    pub(crate) inner: rounds::FetchAnswer,
     pub(crate) bytes: Vec<u8>,
     stages: Stages,
 }
@@ -59,23 +56,12 @@ impl FetchAnswer {
     }
 
     #[getter]
-    fn range(&self) -> PyRange {
-        PyRange(self.header.range.clone())
-    }
-
-    #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         seconds(py, &self.stages)
     }
 
     fn __repr__(&self) -> String {
-        let range = &self.header.range;
-        format!(
-            "<omr.FetchAnswer of messages {}..{}, {} bytes>",
-            range.start,
-            range.end,
-            self.bytes.len()
-        )
+        format!("<omr.FetchAnswer, {} bytes>", self.bytes.len())
     }
 }
 
@@ -85,14 +71,13 @@ impl FetchAnswer {
     /// Errors: `Params`, `Rounds`.
     pub(super) fn new(
         set: &Arc<ParamSet>,
-        answer: omr_protocol::rounds::FetchAnswer,
+        answer: rounds::FetchAnswer,
         stages: Stages,
     ) -> Result<Self, Fault> {
         Ok(Self {
             bytes: answer.to_bytes(set.rounds()?)?,
             set: set.clone(),
-            header: answer.header,
-            query: answer.query,
+            inner: answer,
             stages,
         })
     }
@@ -102,13 +87,22 @@ impl FetchAnswer {
     /// Errors: `Frame`, `Params`, `Rounds`.
     pub(crate) fn of_file(bytes: &[u8]) -> Result<Self, Fault> {
         let set = set(&header_of(bytes, &[Kind::FetchAnswer])?.params_id)?;
-        let answer = omr_protocol::rounds::FetchAnswer::from_bytes(set.rounds()?, bytes)?;
+        let answer = rounds::FetchAnswer::from_bytes(set.rounds()?, bytes)?;
         Ok(Self {
             set,
-            header: answer.header,
-            query: answer.query,
+            inner: answer,
             bytes: bytes.to_vec(),
             stages: Stages::default(),
         })
+    }
+
+    /// Checks that this answers a query.
+    ///
+    /// Errors: `Rounds`.
+    pub(crate) fn check(&self, query: &FetchQuery) -> Result<(), Fault> {
+        let params = self.set.rounds()?;
+        self.inner
+            .ciphertexts(params, &query.header, &query.bytes)?;
+        Ok(())
     }
 }

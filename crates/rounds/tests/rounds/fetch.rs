@@ -75,7 +75,7 @@ fn every_bucket_answers_with_the_chosen_message() {
 
 #[test]
 fn every_bucket_answers_at_full_size() {
-    let worst = fetches(World::new(FULL, 6), &[1792; 18], 3);
+    let worst = fetches(World::new(FULL, 6), &[1824; 18], 3);
     assert!(worst < 0.4, "{worst}");
 }
 

@@ -12,7 +12,7 @@ use omr_detector::rounds::{
     PreparedPage, RoundsDetector, ScanOutput, ScanRequest, answer_together, scan,
 };
 use omr_detector::{DetectorError, MessageSource, Messages, Progress};
-use omr_protocol::rounds::{FetchAnswer, RoundsParams, RoundsPlan, Scanned, page_seeds};
+use omr_protocol::rounds::{RoundsParams, RoundsPlan, Scanned, page_seeds};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
@@ -401,6 +401,7 @@ impl Person {
             let file = answer.to_bytes(params)?;
             let (fetched, read_s) = timed(|| self.recipient.fetched(&asked, &file));
             let fetched = fetched?;
+            let roundings = self.recipient.roundings(&asked, &file);
             got.ask_ms = got.ask_ms.min(1e3 * ask_s);
             got.read_ms = got.read_ms.min(1e3 * read_s);
             got.answer_s = got.answer_s.min(answer_s);
@@ -409,10 +410,7 @@ impl Person {
             }
             got.answer_bytes = file.len();
             got.fetches += 1;
-            got.roundings.extend(
-                self.recipient
-                    .roundings(&FetchAnswer::from_bytes(params, &file)?)?,
-            );
+            got.roundings.extend(roundings?);
             let before = waiting.len();
             waiting.retain(|index| fetched.messages.iter().all(|one| one.index != *index));
             got.messages.extend(fetched.messages);

@@ -10,7 +10,7 @@ use omr_client::rounds::RoundsRecipient;
 use omr_client::{DecodeError, Retrieved, SecretKey, decode};
 use omr_console::Ui;
 use omr_protocol::frame::Kind;
-use omr_protocol::rounds::{FetchAnswer, RoundsError, Scanned};
+use omr_protocol::rounds::{FetchAnswer, FetchQuery, RoundsError, Scanned};
 use omr_protocol::{ParamSet, Response, Scheme, Sealing};
 use std::ops::Range;
 
@@ -27,6 +27,29 @@ pub(super) struct Answered {
     scanned: Scanned,
     query: Vec<u8>,
     answer: Vec<u8>,
+}
+
+/// Checks that a query is about a scan.
+///
+/// Errors: those of reading it; `OtherScan`.
+fn check_query(set: &ParamSet, scanned: &Scanned, query: &[u8]) -> Result<(), RoundsError> {
+    let asked = FetchQuery::from_bytes(set.rounds()?, query)?;
+    scanned.header.expect(&asked.header)
+}
+
+/// Checks that an answer is one to a query about a scan.
+///
+/// Errors: those of reading it; `OtherQuery`.
+fn check_answer(
+    set: &ParamSet,
+    scanned: &Scanned,
+    query: &[u8],
+    answer: &[u8],
+) -> Result<(), RoundsError> {
+    let params = set.rounds()?;
+    let read = FetchAnswer::from_bytes(params, answer)?;
+    read.ciphertexts(params, &scanned.header, query)?;
+    Ok(())
 }
 
 impl Contents {
@@ -47,18 +70,19 @@ impl Contents {
                 _ => Ok(Self::Response(Box::new(response))),
             };
         }
-        let (Some(scan), Some(query)) = (&args.scan, &args.query) else {
+        let (Some(scan), Some(query_path)) = (&args.scan, &args.query) else {
             return Err(on_file(InputError::LoneAnswer));
         };
         let scanned = read_scan(scan, set)?;
-        let check = || -> Result<(), RoundsError> {
-            let answer = FetchAnswer::from_bytes(set.rounds()?, &bytes)?;
-            scanned.header.expect(&answer.header)
-        };
-        check().map_err(|error| on_file(error.into()))?;
+        let query = Framed::open(query_path, Kind::FetchQuery)?
+            .bytes()?
+            .to_vec();
+        check_query(set, &scanned, &query)
+            .map_err(|error| CliError::input(query_path)(error.into()))?;
+        check_answer(set, &scanned, &query, &bytes).map_err(|error| on_file(error.into()))?;
         Ok(Self::Answer(Answered {
             scanned,
-            query: Framed::open(query, Kind::FetchQuery)?.bytes()?.to_vec(),
+            query,
             answer: bytes.to_vec(),
         }))
     }
