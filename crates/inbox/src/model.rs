@@ -207,6 +207,21 @@ fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     assert_eq!(world.letters(), [16, 17, 18, 19]);
 }
 
+/// Letters that are not sealed have odd ids.
+#[test]
+fn an_unsealed_letter_comes_once_though_another_lay_at_its_place_meanwhile() {
+    let sync = || [Event::Fetch(Vec::new()), Event::TakeIn { crash: false }];
+    let before = [Event::Post(vec![false, false, false, true]), Event::BackUp];
+    let other = [Event::Fork(1), Event::Post(vec![true])];
+    for mode in MODES {
+        let events = [&before[..], &sync(), &other, &sync(), &[Event::Restore]].concat();
+        let mut world = played(&events, mode, |hers| hers);
+        assert_eq!(world.letters(), [3, 4], "{mode:?}");
+        world.settles();
+        assert_eq!(world.letters(), [3, 4], "{mode:?}");
+    }
+}
+
 /// Checks that every letter that is on the board and has not expired arrived, and none twice.
 fn all_came_once(world: &World) -> Result<(), TestCaseError> {
     let mut found = world.letters();

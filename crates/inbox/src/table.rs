@@ -42,8 +42,8 @@ pub(crate) const JOBS: Typed<u64, Json<Job>> = typed(Table::Jobs);
 pub(crate) const DIGESTS: Typed<u64, Vec<u8>> = typed(Table::Digests);
 pub(crate) const MESSAGES: Typed<u64, Json<Record>> = typed(Table::Messages);
 pub(crate) const BODIES: Typed<u64, Vec<u8>> = typed(Table::Bodies);
-/// The hash of the received payload at each index.
-pub(crate) const SEEN: Typed<u64, Hash> = typed(Table::Seen);
+/// The hashes of the received payloads at each index: several, if the board had several histories.
+pub(crate) const SEEN: Typed<u64, Vec<Hash>> = typed(Table::Seen);
 pub(crate) const COPIES: Typed<Vec<u8>, u64> = typed(Table::Copies);
 pub(crate) const PIECES: Typed<(u64, u64), Vec<u8>> = typed(Table::Pieces);
 pub(crate) const UNOPENED: Typed<u64, Vec<u8>> = typed(Table::Unopened);
@@ -327,6 +327,21 @@ impl Value for Hash {
 
     fn parse(bytes: Vec<u8>) -> Result<Self, Option<serde_json::Error>> {
         bytes.try_into().map_err(|_| None)
+    }
+}
+
+impl Value for Vec<Hash> {
+    type Of = Self;
+
+    fn bytes(value: &Self) -> Result<Vec<u8>, InboxError> {
+        Ok(value.concat())
+    }
+
+    fn parse(bytes: Vec<u8>) -> Result<Self, Option<serde_json::Error>> {
+        match bytes.as_chunks() {
+            (hashes, []) => Ok(hashes.to_vec()),
+            _ => Err(None),
+        }
     }
 }
 

@@ -277,10 +277,12 @@ fn deliver<T: Edit>(
 /// counts as received from now on.
 fn is_new<T: Edit>(tx: &mut T, found: &Found) -> Result<bool, T::Error> {
     let Found { index, hash, .. } = found;
-    if SEEN.get(tx, index)?.as_ref() == Some(hash) {
+    let mut seen = SEEN.get(tx, index)?.unwrap_or_default();
+    if seen.contains(hash) {
         return Ok(false);
     }
-    SEEN.put(tx, index, hash)?;
+    seen.push(*hash);
+    SEEN.put(tx, index, &seen)?;
     if !found.sealed {
         return Ok(true);
     }

@@ -23,6 +23,7 @@ pub(super) const BATCH: u64 = 4;
 pub(super) struct Digest {
     pub(super) start: u64,
     pub(super) end: u64,
+    pub(super) step: u64,
     pub(super) bound: u32,
     /// The places and ids of the recipient's letters.
     pub(super) hers: Vec<(u64, u64)>,
@@ -40,10 +41,12 @@ impl Digest {
         serde_json::from_slice(bytes).unwrap()
     }
 
-    /// Returns whether it has the range and the kind of a request.
+    /// Returns whether it has the messages and the kind of a request. The header of a real digest has the first message
+    /// and their number.
     pub(super) fn is_of(&self, job: &Job) -> bool {
         let is_answer = self.query.is_some();
-        (self.start, self.end) == (job.start, job.end) && is_answer == (job.kind == Kind::Fetch)
+        let of = Stride::new(self.start..self.end, self.step);
+        of == job.stride() && is_answer == (job.kind == Kind::Fetch)
     }
 
     /// Returns the letters with their ids.
@@ -209,6 +212,7 @@ impl Server {
         Digest {
             start: of.start,
             end: of.end,
+            step: of.step(),
             bound,
             hers: hers.filter(|(index, _)| of.contains(*index)).collect(),
             query: None,
