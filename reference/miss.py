@@ -8,7 +8,7 @@ randomness, the sender's errors (halved residues: 1/2 to either side) meet the c
 meet the residues of *all* clues of the block, the narrowing key's the digits of masks; the digits leave something out;
 and 1 + 3 * 36 roundings are uniform. Strangers choose the other clues of a block, not the errors that these meet: of
 their residues the mean square counts, here in that of uniform residues. Residues of +-q/2 have 3; servers take up
-to 1.12.
+to 1.12. A bound clue adds 8 residues to each vector, a hash and therefore uniform.
 
 The tail is computed exactly but for the normal approximation of the keys' errors: the Fourier inversion of the
 moment generating function, on the line through its saddle point. `omr params show` prints the first term of the
@@ -17,9 +17,9 @@ saddle point's expansion, which is up to 0.04 larger. Standard library, a minute
 log2 of what is missed, two coordinates:
 
     mean square of the others' residues      1    1.12       3
-    sophomr-v5, hybrid-v4               -30.14  -30.01  -28.12
-    sophomr-v4, hybrid-v3               -30.97  -30.93  -30.40
-    sophomr-v5 with a window of 25      -32.57  -32.43  -30.38
+    sophomr-v5, hybrid-v4               -30.13  -30.00  -28.12
+    sophomr-v4, hybrid-v3               -30.96  -30.93  -30.40
+    sophomr-v5 with a window of 25      -32.56  -32.42  -30.37
 
 A scan of two rounds packs in the same way. Its distances have other roundings: masks are switched in digits and
 rounded, which meets a uniform ternary secret of 2,048 coefficients, and a body is rounded to steps, the unit here. The
@@ -27,7 +27,7 @@ limits of both coordinates are whole numbers of a mask's units.
 
     mean square of the others' residues      1    1.12       3    a stranger passes
     scan, limits 1.31 and 0.96          -30.60  -30.59  -30.32   -21.68
-    scan, limits 1.25 and 0.96          -30.13  -30.08  -28.80   -21.74
+    scan, limits 1.25 and 0.96          -30.13  -30.07  -28.79   -21.74
 """
 
 import cmath
@@ -36,7 +36,7 @@ import math
 from security import narrow, spread
 
 P, Q = 786433, 4188161
-N, BLOCK = 1024, 512  # residues of a clue, clues of a block
+N, BOUND, BLOCK = 1024, 8, 512  # residues of a clue, further ones of a bound clue, clues of a block
 RANK, DIGITS, DIGIT_BITS = 4, 13, 2
 PACKING_LOG_Q, NARROW_LOG_Q = 50, 29.5
 ERROR = 3.24037034920393  # centred binomial, 21 coin pairs
@@ -50,11 +50,15 @@ def uniform(width):
     return width / math.sqrt(12)
 
 
+def packing_errors(norm, modulus):
+    return math.sqrt((N * norm + BOUND) * BLOCK) * uniform(modulus) * spread(narrow(0.62))
+
+
 def terms(weight, halved, norm):
     """Variance of the normal part; distributions (value, weight) with their numbers."""
     unit = P / Q
     modulus = 2 * Q if halved else Q
-    packing = math.sqrt(N * BLOCK * norm) * uniform(modulus) * spread(narrow(0.62)) * P / 2**PACKING_LOG_Q
+    packing = packing_errors(norm, modulus) * P / 2**PACKING_LOG_Q
     masks = RANK * BLOCK
     narrowing = math.sqrt(masks * DIGITS) * uniform(2**DIGIT_BITS) * ERROR * P / 2**NARROW_LOG_Q
     left = max(2 ** (NARROW_LOG_Q - DIGIT_BITS * DIGITS), 1)
@@ -76,7 +80,7 @@ def roundings_of_digest(s):
 def terms_of_scan(weight, halved, norm, body_bits):
     """As `terms`, in steps of a body."""
     unit, modulus = 2**body_bits / Q, 2 * Q if halved else Q
-    packing = math.sqrt(N * BLOCK * norm) * uniform(modulus) * spread(narrow(0.62)) / 2**PACKING_LOG_Q
+    packing = packing_errors(norm, modulus) / 2**PACKING_LOG_Q
     masks = RANK * BLOCK
     # A coefficient of a body meets each digit of the masks of all groups of a section.
     products = RANK * GROUPS * SCAN_DIGITS * SCAN_N

@@ -248,7 +248,10 @@ fn letters_come(clues: ClueKind) {
         );
         let now = world.waiting();
         // Each of the two queries of a sync brings some, and by chance one from a bucket with nothing to ask for.
-        assert!(now < left && left - now <= 2 * (room + 2), "{now} of {left}");
+        assert!(
+            now < left && left - now <= 2 * (room + 2),
+            "{now} of {left}"
+        );
         left = now;
         let (incomplete, unopened) = world.inbox.leftovers().unwrap();
         had_part |= incomplete.iter().any(|one| u64::from(one.parts) == parts);

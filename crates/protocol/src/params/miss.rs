@@ -1,5 +1,6 @@
 //! The tail of the noise of packed clues.
 
+use crate::clue::{OFFSET_LEN, norms};
 use crate::params::ClueSpec;
 use omr_opening::ClueNoise;
 use omr_ring::NarrowGaussian;
@@ -49,6 +50,13 @@ fn both(weights: &[f64], unit: f64) -> Vec<(f64, f64)> {
         .clone()
         .chain(values.skip(1).map(|(x, weight)| (-x, weight)))
         .collect()
+}
+
+/// Returns the mean squares of the residues that meet errors of the packing key, in those of uniform vectors of `n`
+/// residues: for honest clues, and for the longest accepted ones. A bound clue adds a hash to its vector.
+pub(crate) fn mean_squares(n: usize) -> [f64; 2] {
+    let [_, longest] = norms(n);
+    [1.0, longest].map(|norm| norm + OFFSET_LEN as f64 / n as f64)
 }
 
 /// Returns log2 of the probability that the noise of one coordinate of a packed clue is larger than `beyond` to either

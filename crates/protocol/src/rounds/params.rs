@@ -1,6 +1,5 @@
 //! The part of a parameter set for retrieval in two rounds.
 
-use crate::clue::norms;
 use crate::params::{ClueParams, ParamsError, SetSpec, largest_log_pq, miss};
 use crate::sophomr::ParamsSpec;
 use omr_bgv::Plain;
@@ -99,13 +98,14 @@ impl RoundsParams {
     /// Returns log2 of the probability that a scan misses a pertinent message (union bound over both coordinates; saddle
     /// point of the noise of distances).
     pub fn miss_log2(&self) -> f64 {
-        self.miss_log2_among(1.0)
+        let [honest, _] = miss::mean_squares(self.clue.spec().n);
+        self.miss_log2_among(honest)
     }
 
     /// Returns log2 of the probability that a scan misses a pertinent message if strangers fill the board with clues that
     /// have the longest accepted vectors.
     pub fn hostile_miss_log2(&self) -> f64 {
-        let [_, longest] = norms(self.clue.spec().n);
+        let [_, longest] = miss::mean_squares(self.clue.spec().n);
         self.miss_log2_among(longest)
     }
 
@@ -115,7 +115,7 @@ impl RoundsParams {
     }
 
     /// Returns log2 of the probability that a scan misses a pertinent message, where `norm` is the mean square of the
-    /// block's residues relative to that of uniform ones.
+    /// block's residues ([`miss::mean_squares`]).
     fn miss_log2_among(&self, norm: f64) -> f64 {
         let noise = self.scan.noise(0.0, norm);
         let mut missed = 0.0;

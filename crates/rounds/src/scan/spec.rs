@@ -125,8 +125,7 @@ impl Scan {
     /// body.
     ///
     /// Shape: `clue` is the standard deviation of the clue's own error as a fraction of its modulus; `norm` the mean
-    /// square of the residues of a block's clues, in that of uniform ones: 1 for honest clues, 3 at most. Out one value
-    /// for each coordinate.
+    /// square of the residues of a block's clues, in that of uniform ones. Out one value for each coordinate.
     pub fn noise(&self, clue: f64, norm: f64) -> [f64; COORDINATES] {
         let (packing, shape) = (self.opening.spec(), self.opening.clue());
         let q1 = f64::from(packing.packing_bits).exp2();

@@ -1,7 +1,6 @@
 //! SophOMR's part of a parameter set, as published.
 
 use super::{FinalRingSpec, FrontEnd, RingsSpec};
-use crate::clue::norms;
 use crate::params::{Bits, ClueSpec, ParamsError, Posting, SetSpec, dimension, miss};
 use omr_opening::{ClueNoise, ClueShape, OpeningSpec};
 use omr_rlwe::noise::{self, NoiseModel};
@@ -150,18 +149,19 @@ impl ParamsSpec {
     /// Returns log2 of the probability that a pertinent message is missed (union bound; saddle point of the noise of
     /// packed clues).
     pub fn miss_log2(&self) -> f64 {
-        self.miss_log2_among(1.0)
+        let [honest, _] = miss::mean_squares(self.clue.n);
+        self.miss_log2_among(honest)
     }
 
     /// Returns log2 of the probability that a pertinent message is missed if strangers fill the board with clues that
     /// have the longest accepted vectors.
     pub fn hostile_miss_log2(&self) -> f64 {
-        let [_, longest] = norms(self.clue.n);
+        let [_, longest] = miss::mean_squares(self.clue.n);
         self.miss_log2_among(longest)
     }
 
     /// Returns log2 of the probability that a pertinent message is missed, where `norm` is the mean square of the
-    /// block's residues relative to that of uniform ones.
+    /// block's residues ([`miss::mean_squares`]).
     fn miss_log2_among(&self, norm: f64) -> f64 {
         let added = ClueNoise::new(&self.opening, &self.clue_shape(), self.p, norm);
         let beyond = self.range as f64 + 0.5;
