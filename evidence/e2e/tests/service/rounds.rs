@@ -8,7 +8,8 @@ use omr_client::rounds::RoundsRecipient;
 use omr_protocol::rounds::{FetchQuery, RoundsHeader, Scanned};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ParamSet, Scheme};
-use omr_server::Config;
+use omr_server::{Config, store_config};
+use omr_store::{Expiry, Store};
 use rand_core::SeedableRng;
 use std::sync::OnceLock;
 use tonic::Code;
@@ -152,6 +153,89 @@ async fn a_short_range_comes_with_all_payloads() {
     let expected = (start..MESSAGES).filter(|index| index % 50 == 7);
     let expected: Vec<(u64, u8)> = expected.map(|index| (index, index as u8)).collect();
     assert_eq!(ann.decode(&file), expected);
+    server.stop().await;
+}
+
+/// The messages of a query, and those that its answer contains.
+async fn fetched(
+    client: &mut Client,
+    id: u8,
+    key: [u8; 32],
+    of: &RoundsRecipient,
+    header: &RoundsHeader,
+    wanted: &[u64],
+) -> Vec<u64> {
+    let asked = of.ask(header, wanted, &mut os_rng()).unwrap();
+    let file = made(client, fetch(id, key, header, &asked.query)).await;
+    let fetched = of.fetched(&asked, &file).unwrap();
+    assert!(fetched.unreadable.is_empty(), "{:?}", fetched.unreadable);
+    let mut found = Vec::new();
+    for message in fetched.messages {
+        let payload = vec![message.index as u8; PAYLOAD_BYTES];
+        assert_eq!(message.payload, Some(payload));
+        found.push(message.index);
+    }
+    found
+}
+
+/// A page of 48 messages begins at 48, and the board at 50.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_page_may_have_expired_in_part() {
+    const FIRST: u64 = 50;
+    let (dir, server, mut client) = served(configure).await;
+    let ann = person(1);
+    fill(&mut client, &ann).await;
+    let key = client.register(&ann.rounds).await;
+    let before = scan(&mut client, 1, key, 0, MESSAGES).await.header;
+    server.stop().await;
+    let mut settings = config(dir.path());
+    configure(&mut settings);
+    settings.objects.segment_messages = Some(FIRST);
+    {
+        let store = Store::open(&store_config(&settings)).unwrap();
+        store.seal().unwrap();
+        let expired = store.expire(Expiry::Keep(MESSAGES - FIRST)).unwrap();
+        assert_eq!(expired.range, 0..FIRST);
+    }
+    let server = Running::start(settings).await;
+    let mut client = server.client().await;
+    let scanned = scan(&mut client, 2, key, FIRST, MESSAGES).await;
+    let header = &scanned.header;
+    assert_eq!(header.seeds, before.seeds[1..], "pages keep their seeds");
+    assert_eq!(seeds(&mut client, FIRST, MESSAGES).await, header.seeds);
+    let of_ann = recipient(&ann);
+    let wanted = of_ann.indices(&scanned).unwrap();
+    assert_eq!(wanted, [57, 107, 157, 207, 257, 307, 357]);
+    // The page is prepared for messages from 60 on first, and again for those before.
+    let later = RoundsHeader {
+        range: 60..MESSAGES,
+        ..header.clone()
+    };
+    let found = fetched(&mut client, 3, key, &of_ann, &later, &wanted[1..]).await;
+    assert_eq!(found, wanted[1..]);
+    let found = fetched(&mut client, 4, key, &of_ann, header, &wanted).await;
+    assert_eq!(found, wanted);
+    // Messages that are gone cannot be asked for.
+    let query = of_ann.ask(&before, &[7], &mut os_rng()).unwrap().query;
+    let gone = v1::GetSeedsRequest {
+        start: FIRST - 1,
+        end: MESSAGES,
+    };
+    let refused = client.detection.get_seeds(gone).await.unwrap_err();
+    let text = "messages 49..50 expired: the board begins at 50";
+    assert_eq!(
+        (refused.code(), refused.message()),
+        (Code::OutOfRange, text)
+    );
+    let refused = client
+        .job(fetch(5, key, &before, &query))
+        .await
+        .unwrap_err();
+    let text = "messages 0..50 expired: the board begins at 50";
+    assert_eq!(
+        (refused.code(), refused.message()),
+        (Code::OutOfRange, text)
+    );
     server.stop().await;
 }
 
