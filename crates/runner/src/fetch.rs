@@ -5,7 +5,7 @@ use crate::{Failure, Made, Unit, Worker};
 use omr_detector::rounds::{PreparedPage, RoundsDetector, answer_together};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages, Watching};
 use omr_protocol::EngineKind;
-use omr_protocol::rounds::{RoundsParams, RoundsPlan, page_seeds};
+use omr_protocol::rounds::{RoundsPlan, page_seeds};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,7 +71,7 @@ impl Worker<'_> {
             if progress.is_stopped() {
                 return Err(Failure::Stopped);
             }
-            let messages = of_page(params, page, range.end);
+            let messages = plan.messages_of(page);
             let wanted = messages.start.max(range.start);
             let held = self.pages.held(page, &seed, wanted);
             let prepare = |source: &mut dyn MessageSource, messages: Range<u64>| {
@@ -105,10 +105,4 @@ impl Worker<'_> {
         }
         Ok(pages)
     }
-}
-
-/// Returns the messages of a page that lie before `end`.
-fn of_page(params: &RoundsParams, page: u64, end: u64) -> Range<u64> {
-    let messages = params.fetch.spec().page as u64;
-    page * messages..end.min((page + 1) * messages)
 }

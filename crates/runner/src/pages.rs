@@ -49,9 +49,11 @@ impl Pages {
         Some(held)
     }
 
-    /// Keeps a page, and drops the pages that were not used for longest until all of them fit. Each takes `bytes`.
+    /// Keeps a page in place of an earlier one with fewer of its messages, and drops the pages that were not used for
+    /// longest until all of them fit. Each takes `bytes`.
     pub(crate) fn keep(&self, page: &Arc<PreparedPage>, bytes: u64) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|held| (held.page, held.seed) != (page.page, page.seed));
         kept.push_back(page.clone());
         while kept.len() as u64 * bytes > self.most && kept.len() > 1 {
             kept.pop_front();

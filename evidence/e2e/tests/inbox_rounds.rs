@@ -73,10 +73,9 @@ impl Server {
             return made[0].scanned.to_bytes(params).unwrap();
         }
         let plan = self.plan(range.clone());
-        let size = params.fetch.spec().page as u64;
         let mut pages = Vec::new();
         for (page, seed) in plan.pages().zip(page_seeds(&SECRET, &plan)) {
-            let own = page * size..((page + 1) * size).min(range.end);
+            let own = plan.messages_of(page);
             let (source, clues) = (&mut messages, self.clues);
             let made = PreparedPage::new(params, source, own, BOARD, PAYLOAD, clues, seed);
             pages.push(made.unwrap());

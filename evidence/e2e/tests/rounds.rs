@@ -129,10 +129,10 @@ impl World {
     fn prepared(&mut self, range: Range<u64>, kept: u64) -> Vec<PreparedPage> {
         let (params, clues) = (self.params(), self.clues);
         let plan = RoundsPlan::new(&params, range.clone(), PAYLOAD, clues).unwrap();
-        let size = params.fetch.spec().page as u64;
         let mut pages = Vec::new();
         for (page, seed) in plan.pages().zip(page_seeds(&SECRET, &plan)) {
-            let own = (page * size).max(kept)..((page + 1) * size).min(range.end);
+            let whole = plan.messages_of(page);
+            let own = whole.start.max(kept)..whole.end;
             let source = &mut self.messages;
             pages.push(
                 PreparedPage::new(&params, source, own, BOARD, PAYLOAD, clues, seed).unwrap(),

@@ -136,10 +136,10 @@ fn prepared(
 ) -> Result<Vec<PreparedPage>, CliError> {
     let params = detector.params();
     progress.stage("prepare", plan.rows() as u64);
-    let size = params.fetch.spec().page as u64;
     let mut pages = Vec::with_capacity(plan.rows());
     for (page, seed) in plan.pages().zip(&header.seeds) {
-        let messages = (page * size).max(first_kept)..((page + 1) * size).min(header.range.end);
+        let whole = plan.messages_of(page);
+        let messages = whole.start.max(first_kept)..whole.end;
         let prepare = || {
             PreparedPage::new(
                 params,

@@ -93,6 +93,12 @@ impl RoundsPlan {
         self.range.start / self.page..self.range.end.div_ceil(self.page)
     }
 
+    /// Returns the messages of a page, from its beginning to that of the next page or to the end of the range.
+    pub fn messages_of(&self, page: u64) -> Range<u64> {
+        let end = (page + 1).saturating_mul(self.page);
+        page * self.page..end.min(self.range.end)
+    }
+
     /// Returns the number of rows of a query of the range: one for each page.
     pub fn rows(&self) -> usize {
         let pages = self.pages();
@@ -136,7 +142,7 @@ impl RoundsPlan {
 /// has a new seed for each length, and a whole page has one seed for all ranges that contain its last message.
 pub fn page_seeds(secret: &[u8; SEED_BYTES], plan: &RoundsPlan) -> Vec<[u8; SEED_BYTES]> {
     let seed = |page: u64| {
-        let end = (page + 1).saturating_mul(plan.page).min(plan.range.end);
+        let end = plan.messages_of(page).end;
         let mut seed = [0; SEED_BYTES];
         Xof::stream("omr rounds page seed v1", secret, &[page, end]).fill_bytes(&mut seed);
         seed

@@ -68,7 +68,9 @@ impl Rounds {
         let mut pages = Vec::with_capacity(plan.rows());
         for (page, seed) in plan.pages().zip(&header.seeds) {
             watch.check()?;
-            let prepare = || self.prepared(header, page, seed, first, &mut source);
+            let whole = plan.messages_of(page);
+            let messages = whole.start.max(first)..whole.end;
+            let prepare = || self.prepared(header, messages, seed, &mut source);
             pages.push(stages.time("prepare", prepare)?);
             watch.advance(1);
         }
@@ -79,22 +81,18 @@ impl Rounds {
         FetchAnswer::new(&self.set, answer, stages)
     }
 
-    /// Prepares a page of a query's range. `first` is the first message of the board that has not expired.
+    /// Prepares the messages of a page of a query's range.
     ///
     /// Errors: `Detector`.
     fn prepared(
         &self,
         header: &RoundsHeader,
-        page: u64,
+        messages: Range<u64>,
         seed: &[u8; SEED_BYTES],
-        first: u64,
         source: &mut dyn MessageSource,
     ) -> Result<PreparedPage, Fault> {
-        let params = self.detector.params();
-        let size = params.fetch.spec().page as u64;
-        let messages = (page * size).max(first)..((page + 1) * size).min(header.range.end);
         let prepared = PreparedPage::new(
-            params,
+            self.detector.params(),
             source,
             messages,
             header.board_id,

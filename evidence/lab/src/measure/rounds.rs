@@ -184,9 +184,8 @@ impl RoundsBench {
         let bytes = self.setting.shape.payload_bytes;
         let (mut pages, mut prepare_s, mut prepare_page_ms) = (Vec::new(), 0.0, f64::INFINITY);
         let plan = RoundsPlan::new(&params, all.clone(), bytes, clues)?;
-        let size = params.fetch.spec().page as u64;
         for (page, seed) in plan.pages().zip(page_seeds(&secret, &plan)) {
-            let range = page * size..((page + 1) * size).min(all.end);
+            let range = plan.messages_of(page);
             let mut messages = in_memory(&mut board, range.clone())?;
             let (page, seconds) = timed(|| {
                 PreparedPage::new(&params, &mut messages, range, BOARD, bytes, clues, seed)
