@@ -21,6 +21,7 @@ pub mod memory;
 mod messages;
 mod progress;
 pub mod rounds;
+mod runs;
 pub mod sophomr;
 mod source;
 mod strided;

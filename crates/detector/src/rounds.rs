@@ -12,7 +12,6 @@ pub use prepare::PreparedPage;
 pub use scan::{ScanOutput, ScanRequest, scan};
 
 use crate::DetectorError;
-use crate::sophomr::TOGETHER;
 use omr_protocol::DetectionKeyError;
 use omr_protocol::rounds::{
     FetchAnswer, FetchQuery, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
@@ -150,19 +149,4 @@ pub fn answer_together(
 fn not_prepared(plan: &RoundsPlan) -> DetectorError {
     let Range { start, end } = plan.range();
     DetectorError::NotPrepared { start, end }
-}
-
-/// Returns the numbers of the detectors of each run, at most [`TOGETHER`] each.
-fn served_together(detectors: &[&RoundsDetector]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (i, detector) in detectors.iter().enumerate() {
-        let fits = |group: &&mut Vec<usize>| {
-            group.len() < TOGETHER && detectors[group[0]].is_served_with(detector)
-        };
-        match groups.iter_mut().find(fits) {
-            Some(group) => group.push(i),
-            None => groups.push(vec![i]),
-        }
-    }
-    groups
 }

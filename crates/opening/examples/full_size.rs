@@ -162,9 +162,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(|block| {
                 let places = block * spec.n..(block + 1) * spec.n;
                 let clues = BlockOfClues {
-                    a: &a[places.start * shape.n..places.end * shape.n],
-                    b: &[&b[0][places.clone()], &b[1][places]],
-                    extra: &[],
+                    a: a[places.start * shape.n..places.end * shape.n].to_vec(),
+                    b: b.iter().map(|b| b[places.clone()].to_vec()).collect(),
+                    extra: Vec::new(),
                 };
                 pack(&opening, &[&packing], &[clues]).remove(0)
             })

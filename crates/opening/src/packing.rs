@@ -25,14 +25,13 @@ pub struct PackingKey {
 }
 
 /// The clues of `n` messages.
-#[derive(Clone, Copy)]
-pub struct BlockOfClues<'a> {
+pub struct BlockOfClues {
     /// `n` rows of `clue_n` residues a, below the clue modulus.
-    pub a: &'a [u32],
+    pub a: Vec<u32>,
     /// Coordinate by coordinate, `n` residues b.
-    pub b: &'a [&'a [u32]],
+    pub b: Vec<Vec<u32>>,
     /// Coordinate by coordinate, `n` rows of residues that meet the key's extra values; empty where it has none.
-    pub extra: &'a [&'a [u32]],
+    pub extra: Vec<Vec<u32>>,
 }
 
 impl PackingKey {
@@ -141,7 +140,7 @@ fn messages(
 pub fn pack(
     opening: &Opening,
     keys: &[&PackingKey],
-    blocks: &[BlockOfClues<'_>],
+    blocks: &[BlockOfClues],
 ) -> Vec<Vec<ModuleCipher>> {
     let (ring, spec, shape) = (&opening.packing, opening.spec(), opening.clue());
     for clues in blocks {
@@ -160,7 +159,7 @@ pub fn pack(
     for first in (0..shape.n).step_by(TOGETHER) {
         let count = TOGETHER.min(shape.n - first);
         for (clues, sums) in blocks.iter().zip(&mut all) {
-            let a = columns.of(clues.a, shape.n, first, count);
+            let a = columns.of(&clues.a, shape.n, first, count);
             for (pair, of_pair) in sums.chunks_mut(2 * parts).enumerate() {
                 // Coordinate c meets the rows from this one on for c = 0, from one row before for each further one.
                 let from = first + shape.coordinates - 1 - 2 * pair;
@@ -177,7 +176,7 @@ pub fn pack(
     let own = rows.range(rows.len() - extra, extra);
     let mut out = Vec::with_capacity(blocks.len());
     for (clues, mut sums) in blocks.iter().zip(all) {
-        for (of_coordinate, residues) in sums.chunks_mut(parts).zip(clues.extra) {
+        for (of_coordinate, residues) in sums.chunks_mut(parts).zip(&clues.extra) {
             if !own.is_empty() {
                 columns
                     .of(residues, own.len(), 0, own.len())
@@ -188,7 +187,7 @@ pub fn pack(
             ring.kernels().ntt_inverse(ring.table(0), sum);
         }
         let mut sums = sums.into_iter();
-        let cipher = |b: &&[u32]| {
+        let cipher = |b: &Vec<u32>| {
             let masks = sums.by_ref().take(spec.packing_rank).collect();
             let mut bodies: Vec<AlignedVec> = sums.by_ref().take(keys.len()).collect();
             for body in &mut bodies {

@@ -138,17 +138,14 @@ impl Keys {
     fn packs(&self, kind: &str, extra: usize) {
         let clues = &self.case["clues"];
         let rows = |of: &Value| list(of).iter().map(residues).collect();
-        let (a, b, h): (_, Vec<Vec<u32>>, Vec<Vec<u32>>) = (
-            residues(&clues["a"]),
-            rows(&clues["b"]),
-            rows(&clues["extra"]),
-        );
-        let h: Vec<&[u32]> = h.iter().map(Vec::as_slice).collect();
-        let block = BlockOfClues {
-            a: &a,
-            b: &b.iter().map(Vec::as_slice).collect::<Vec<_>>(),
-            extra: if extra > 0 { &h } else { &[] },
+        let mut block = BlockOfClues {
+            a: residues(&clues["a"]),
+            b: rows(&clues["b"]),
+            extra: rows(&clues["extra"]),
         };
+        if extra == 0 {
+            block.extra.clear();
+        }
         let key = self.packing(extra);
         assert_eq!(key.extra(), extra);
         let packed = pack(&self.opening, &[&key], &[block]).remove(0);

@@ -2,6 +2,7 @@
 
 use super::{Engines, Job, Part};
 use crate::engine::{Answer, Loaded};
+use crate::runs::runs;
 use crate::{DetectorError, Progress, Stages, Watching};
 use omr_protocol::{Response, Scheme};
 use std::sync::Arc;
@@ -74,21 +75,15 @@ impl Recipient<'_> {
     }
 }
 
-/// Returns groups of recipients, by their places, that have the part `number`. The keys of a group share the work.
+/// Returns the places of the recipients that have the part `number`, by the runs that their keys share.
 fn groups(all: &[Recipient], number: usize) -> Vec<Vec<usize>> {
-    let key = |i: usize| all[i].part(number).map(|(key, _)| key);
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for i in 0..all.len() {
-        let Some(own) = key(i) else { continue };
-        let sharing = groups
-            .iter_mut()
-            .find(|group| key(group[0]).is_some_and(|first| first.is_answered_with(&**own)));
-        match sharing {
-            Some(group) => group.push(i),
-            None => groups.push(vec![i]),
-        }
-    }
-    groups
+    let place = |i: usize| Some((i, &all[i].part(number)?.0));
+    let with_part: Vec<(usize, &Arc<dyn Loaded>)> = (0..all.len()).filter_map(place).collect();
+    let shared = runs(&with_part, |(_, first), (_, other)| {
+        first.is_answered_with(&***other)
+    });
+    let places = |run: Vec<usize>| run.into_iter().map(|i| with_part[i].0).collect();
+    shared.into_iter().map(places).collect()
 }
 
 /// Answers a part for the recipients of a group.

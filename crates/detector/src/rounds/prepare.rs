@@ -64,7 +64,8 @@ impl PreparedPage {
             .try_for_each(|(message, row)| -> Result<(), DetectorError> {
                 let payload = &read.payloads[message * payload_bytes..][..payload_bytes];
                 let mut fingerprint = 0;
-                if clue_parses(of, &read, message)
+                if clues == ClueKind::Bound
+                    && clue_parses(of, &read, message)
                     && let Some(hashed) = read.hashed(of, message)
                 {
                     fingerprint = hashed.fingerprint(&fingerprints);

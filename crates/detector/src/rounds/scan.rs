@@ -2,7 +2,8 @@
 
 use super::messages::{Of, Read};
 use crate::progress::check_stopped;
-use crate::rounds::{RoundsDetector, served_together};
+use crate::rounds::RoundsDetector;
+use crate::runs::runs;
 use crate::{DetectorError, MessageSource, Progress, Stages};
 use omr_opening::{BLOCKS_TOGETHER, BlockOfClues, ModuleCipher, PackingKey, pack};
 use omr_protocol::clue::{FingerprintKey, Hashed, OFFSET_LEN};
@@ -49,10 +50,10 @@ pub fn scan(
     progress: &dyn Progress,
 ) -> Result<Vec<ScanOutput>, DetectorError> {
     let mut outputs: Vec<Option<ScanOutput>> = detectors.iter().map(|_| None).collect();
-    for group in served_together(detectors) {
-        let served: Vec<&RoundsDetector> = group.iter().map(|&i| detectors[i]).collect();
+    for places in runs(detectors, |first, other| first.is_served_with(other)) {
+        let served: Vec<&RoundsDetector> = places.iter().map(|&i| detectors[i]).collect();
         let run = Run::new(served, request)?;
-        for (i, output) in group.into_iter().zip(run.scan(source, progress)?) {
+        for (i, output) in places.into_iter().zip(run.scan(source, progress)?) {
             outputs[i] = Some(output);
         }
     }
@@ -180,7 +181,13 @@ impl<'a> Run<'a> {
         let block_at = |number: usize| {
             let at = first + number as u64 * block_size;
             let (from, to) = (start.max(at), end.min(at + block_size));
-            let mut block = Block::new(of, number);
+            let mut clues = unusable_clues(of);
+            let mut block = Block {
+                number,
+                fingerprints: Vec::new(),
+                unusable: 0,
+                packed: Vec::new(),
+            };
             let parser = Read::parser(of);
             let mut residues = vec![0; parser.residues()];
             for index in from..to {
@@ -188,7 +195,7 @@ impl<'a> Run<'a> {
                 let mut fingerprint = 0;
                 if parser.parse_into(read.clue(message), &mut residues).is_ok() {
                     let hashed = read.hashed(of, message);
-                    block.set(of, coefficient, &residues, hashed.as_ref());
+                    set_clue(of, &mut clues, coefficient, &residues, hashed.as_ref());
                     let key = self.fingerprints.get(self.plan.row_of(index));
                     fingerprint = hashed
                         .zip(key)
@@ -198,7 +205,7 @@ impl<'a> Run<'a> {
                 }
                 block.fingerprints.push(fingerprint);
             }
-            block
+            (block, clues)
         };
         let numbers: Vec<usize> = ((start - first) / block_size
             ..(end - first).div_ceil(block_size))
@@ -210,8 +217,12 @@ impl<'a> Run<'a> {
                 .with_max_len(1)
                 .map(|together| {
                     check_stopped(progress)?;
-                    let mut blocks: Vec<Block> = together.iter().copied().map(block_at).collect();
-                    pack_together(of, &keys, &mut blocks);
+                    let read = together.iter().copied().map(block_at);
+                    let (mut blocks, clues): (Vec<Block>, Vec<BlockOfClues>) = read.unzip();
+                    let packed = pack(scan.opening(), &keys, &clues);
+                    for (block, own) in blocks.iter_mut().zip(packed) {
+                        block.packed = own;
+                    }
                     Ok(blocks)
                 })
                 .collect()
@@ -228,88 +239,49 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The residues of the clues of a block, then its packed clues. A message without a usable clue has `a = 0` and a b far
-/// from the window, so it is impertinent.
+/// A block of messages.
 struct Block {
     /// The number in the section.
     number: usize,
-    a: Vec<u32>,
-    b: [Vec<u32>; COORDINATES],
-    extra: [Vec<u32>; COORDINATES],
     fingerprints: Vec<u32>,
     unusable: usize,
     packed: Vec<ModuleCipher>,
 }
 
-impl Block {
-    fn new(of: Of<'_>, number: usize) -> Self {
-        let (messages, width) = (of.params.scan.block(), of.params.clue.spec().n);
-        let extra = match of.clues {
-            ClueKind::Plain => 0,
-            ClueKind::Bound => OFFSET_LEN,
-        };
-        let nobody = of.params.nobody();
-        Self {
-            number,
-            a: vec![0; messages * width],
-            b: [0, 1].map(|_| vec![nobody; messages]),
-            extra: [0, 1].map(|_| vec![0; messages * extra]),
-            fingerprints: Vec::new(),
-            unusable: 0,
-            packed: Vec::new(),
-        }
-    }
-
-    /// Sets the clue of a coefficient: its residues a and b, and the rows of a bound clue.
-    fn set(
-        &mut self,
-        of: Of<'_>,
-        coefficient: usize,
-        residues: &[u32],
-        hashed: Option<&Hashed<'_>>,
-    ) {
-        let width = self.a.len() / self.b[0].len();
-        let (a, b) = residues.split_at(width);
-        self.a[coefficient * width..][..width].copy_from_slice(a);
-        for (to, &own) in self.b.iter_mut().zip(b) {
-            to[coefficient] = own;
-        }
-        if let Some(hashed) = hashed {
-            let mut rows = [[0; OFFSET_LEN]; COORDINATES];
-            hashed.rows_into(&of.params.clue, &mut rows);
-            for (to, row) in self.extra.iter_mut().zip(&rows) {
-                to[coefficient * OFFSET_LEN..][..OFFSET_LEN].copy_from_slice(row);
-            }
-        }
+/// Returns a block without a usable clue. A message without one has `a = 0` and a b far from the window, so it is
+/// impertinent.
+fn unusable_clues(of: Of<'_>) -> BlockOfClues {
+    let (messages, width) = (of.params.scan.block(), of.params.clue.spec().n);
+    let with_rows = match of.clues {
+        ClueKind::Plain => 0,
+        ClueKind::Bound => COORDINATES,
+    };
+    BlockOfClues {
+        a: vec![0; messages * width],
+        b: vec![vec![of.params.nobody(); messages]; COORDINATES],
+        extra: vec![vec![0; messages * OFFSET_LEN]; with_rows],
     }
 }
 
-/// Packs the clues of blocks and drops their residues.
-fn pack_together(of: Of<'_>, keys: &[&PackingKey], blocks: &mut [Block]) {
-    let is_bound = of.clues == ClueKind::Bound;
-    let b: Vec<[&[u32]; COORDINATES]> = blocks
-        .iter()
-        .map(|block| block.b.each_ref().map(Vec::as_slice))
-        .collect();
-    let extra: Vec<Vec<&[u32]>> = blocks
-        .iter()
-        .map(|block| {
-            let rows = block.extra.iter().filter(|_| is_bound);
-            rows.map(Vec::as_slice).collect()
-        })
-        .collect();
-    let clues: Vec<BlockOfClues<'_>> = blocks
-        .iter()
-        .zip(b.iter().zip(&extra))
-        .map(|(block, (b, extra))| BlockOfClues {
-            a: &block.a,
-            b,
-            extra,
-        })
-        .collect();
-    let packed = pack(of.params.scan.opening(), keys, &clues);
-    for (block, own) in blocks.iter_mut().zip(packed) {
-        block.packed = own;
-        block.a = Vec::new();
+/// Sets the clue of a coefficient: its residues a and b, and the rows of a bound clue.
+fn set_clue(
+    of: Of<'_>,
+    clues: &mut BlockOfClues,
+    coefficient: usize,
+    residues: &[u32],
+    hashed: Option<&Hashed<'_>>,
+) {
+    let width = of.params.clue.spec().n;
+    let (a, b) = residues.split_at(width);
+    clues.a[coefficient * width..][..width].copy_from_slice(a);
+    for (to, &own) in clues.b.iter_mut().zip(b) {
+        to[coefficient] = own;
+    }
+    if let Some(hashed) = hashed {
+        let mut rows = [[0; OFFSET_LEN]; COORDINATES];
+        hashed.rows_into(&of.params.clue, &mut rows);
+        for (to, row) in clues.extra.iter_mut().zip(&rows) {
+            to[coefficient * OFFSET_LEN..][..OFFSET_LEN].copy_from_slice(row);
+        }
     }
 }

@@ -105,10 +105,9 @@ fn packed(
         .with_max_len(1)
         .map(|numbers| {
             check_stopped(progress)?;
-            let own = numbers
-                .iter()
-                .map(|&number| Block::new(params, opening, clues, number));
-            let packed = packed_together(&own.collect::<Vec<_>>(), opening, keys);
+            let of_block = |&number: &usize| block_of(params, opening, clues, number);
+            let own: Vec<BlockOfClues> = numbers.iter().map(of_block).collect();
+            let packed = packed_together(&own, opening, keys);
             progress.advance(numbers.len() as u64);
             Ok(packed)
         })
@@ -122,76 +121,52 @@ fn packed(
     Ok(coordinates)
 }
 
-/// The residues of the clues of a block, with their signs, in the order of its coefficients.
-struct Block {
-    a: Vec<u32>,
-    b: Vec<Vec<u32>>,
-    extra: Vec<Vec<u32>>,
+/// Returns the clues of a block, with their signs, in the order of its coefficients.
+fn block_of(params: &Params, opening: &Opening, clues: &ClueBatch, block: usize) -> BlockOfClues {
+    let width = params.spec().clue.n;
+    let places = (0..opening.spec().n).map(|coefficient| Place { block, coefficient });
+    let slots: Vec<usize> = places.map(|place| opening.slot(place)).collect();
+    let mut a = vec![0; slots.len() * width];
+    clues.rows_into(params, &slots, &mut a);
+    let coordinates = clues.coordinates();
+    let of = |values: &Vec<u32>| slots.iter().map(|&slot| values[slot]).collect();
+    let rows = |rows: &Vec<[u32; OFFSET_LEN]>| slots.iter().flat_map(|&slot| rows[slot]).collect();
+    let mut block = BlockOfClues {
+        a,
+        b: coordinates.b.iter().map(of).collect(),
+        extra: coordinates.rows.iter().map(rows).collect(),
+    };
+    let negated = |&y: &usize| clues.is_negated(slots[y]);
+    let (modulus, q) = (params.spec().clue.modulus(), params.spec().clue.q);
+    for y in (0..slots.len()).filter(negated) {
+        negate(&mut block, modulus as u32, q as u32, y);
+    }
+    block
 }
 
-impl Block {
-    fn new(params: &Params, opening: &Opening, clues: &ClueBatch, block: usize) -> Self {
-        let width = params.spec().clue.n;
-        let places = (0..opening.spec().n).map(|coefficient| Place { block, coefficient });
-        let slots: Vec<usize> = places.map(|place| opening.slot(place)).collect();
-        let mut a = vec![0; slots.len() * width];
-        clues.rows_into(params, &slots, &mut a);
-        let coordinates = clues.coordinates();
-        let of = |values: &Vec<u32>| slots.iter().map(|&slot| values[slot]).collect();
-        let rows =
-            |rows: &Vec<[u32; OFFSET_LEN]>| slots.iter().flat_map(|&slot| rows[slot]).collect();
-        let mut block = Self {
-            a,
-            b: coordinates.b.iter().map(of).collect(),
-            extra: coordinates.rows.iter().map(rows).collect(),
-        };
-        let negated = |&y: &usize| clues.is_negated(slots[y]);
-        let (modulus, q) = (params.spec().clue.modulus(), params.spec().clue.q);
-        for y in (0..slots.len()).filter(negated) {
-            block.negate(modulus as u32, q as u32, y);
+/// Negates the clue of coefficient y: its residues modulo `modulus` and its rows modulo `q`.
+fn negate(block: &mut BlockOfClues, modulus: u32, q: u32, y: usize) {
+    let messages = block.b[0].len();
+    let negate = |q: u32, rows: &mut [u32]| {
+        let width = rows.len() / messages;
+        for x in &mut rows[y * width..][..width] {
+            *x = if *x == 0 { 0 } else { q - *x };
         }
-        block
-    }
-
-    /// Negates the clue of coefficient y: its residues modulo `modulus` and its rows modulo `q`.
-    fn negate(&mut self, modulus: u32, q: u32, y: usize) {
-        let messages = self.b[0].len();
-        let negate = |q: u32, rows: &mut [u32]| {
-            let width = rows.len() / messages;
-            for x in &mut rows[y * width..][..width] {
-                *x = if *x == 0 { 0 } else { q - *x };
-            }
-        };
-        let residues = [&mut self.a].into_iter().chain(&mut self.b);
-        residues.for_each(|rows| negate(modulus, rows));
-        self.extra.iter_mut().for_each(|rows| negate(q, rows));
-    }
-}
-
-fn rows_of(rows: &[Vec<u32>]) -> Vec<&[u32]> {
-    rows.iter().map(Vec::as_slice).collect()
+    };
+    let residues = [&mut block.a].into_iter().chain(&mut block.b);
+    residues.for_each(|rows| negate(modulus, rows));
+    block.extra.iter_mut().for_each(|rows| negate(q, rows));
 }
 
 /// Returns the packed and narrowed clues of blocks, coordinate by coordinate.
 fn packed_together(
-    blocks: &[Block],
+    blocks: &[BlockOfClues],
     opening: &Opening,
     keys: &[&OpeningKey],
 ) -> Vec<Vec<Narrowed>> {
-    let b: Vec<Vec<&[u32]>> = blocks.iter().map(|block| rows_of(&block.b)).collect();
-    let extra: Vec<Vec<&[u32]>> = blocks.iter().map(|block| rows_of(&block.extra)).collect();
-    let clues: Vec<BlockOfClues<'_>> = blocks
-        .iter()
-        .zip(b.iter().zip(&extra))
-        .map(|(block, (b, extra))| BlockOfClues {
-            a: &block.a,
-            b,
-            extra,
-        })
-        .collect();
     let (packing, narrowing): (Vec<&PackingKey>, Vec<&NarrowKey>) =
         keys.iter().map(|key| (&key.packing, &key.narrow)).unzip();
-    let packed = pack(opening, &packing, &clues);
+    let packed = pack(opening, &packing, blocks);
     let narrowed = |block: &Vec<ModuleCipher>| {
         let coordinates = block.iter();
         coordinates
@@ -228,7 +203,7 @@ mod tests {
             (false, x) => x,
         };
         for number in [0, opening.blocks() - 1] {
-            let block = Block::new(params, opening, &batch, number);
+            let block = block_of(params, opening, &batch, number);
             for y in 0..opening.spec().n {
                 let place = Place {
                     block: number,

@@ -7,6 +7,7 @@ use super::Detector;
 use super::clues::ClueBatch;
 use super::detector::{distances, turned_of};
 use crate::error::check_len;
+use crate::runs::runs;
 use crate::source::kept_hashes;
 use crate::{BoundTo, DetectorError, MessageSource, Progress, Stages};
 use omr_bgv::Ciphertext;
@@ -176,8 +177,13 @@ pub fn partials(
     let of_plan = !batches.is_empty() && batches.end <= wanted.plan.batches();
     assert!(of_plan, "batches of the plan");
     let mut outputs: Vec<Option<PartialOutput>> = detectors.iter().map(|_| None).collect();
-    for group in served_together(detectors, source.clue_bytes())? {
-        let served: Vec<&Detector> = group.iter().map(|&i| detectors[i]).collect();
+    for detector in detectors {
+        detector.check_board(source.clue_bytes())?;
+        let name = detectors[0].params().name();
+        assert_eq!(detector.params().name(), name, "one parameter set");
+    }
+    for places in runs(detectors, |first, other| first.is_served_with(other)) {
+        let served: Vec<&Detector> = places.iter().map(|&i| detectors[i]).collect();
         let plan = wanted.plan;
         let header = DigestHeader {
             key_id: served[0].key().id,
@@ -187,34 +193,11 @@ pub fn partials(
             seed: wanted.seed,
         };
         let run = Run::new(served, source, &header, batches.clone(), progress);
-        for (i, output) in group.into_iter().zip(run.partials()?) {
+        for (i, output) in places.into_iter().zip(run.partials()?) {
             outputs[i] = Some(output);
         }
     }
     Ok(outputs.into_iter().flatten().collect())
-}
-
-/// Returns the numbers of the detectors of each run.
-///
-/// Errors: `ClueKind`.   Panics: if parameter sets differ.
-fn served_together(
-    detectors: &[&Detector],
-    clue_bytes: usize,
-) -> Result<Vec<Vec<usize>>, DetectorError> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (i, detector) in detectors.iter().enumerate() {
-        detector.check_board(clue_bytes)?;
-        let name = detectors[0].params().name();
-        assert_eq!(detector.params().name(), name, "one parameter set");
-        let fits = |group: &&mut Vec<usize>| {
-            group.len() < TOGETHER && detectors[group[0]].is_served_with(detector)
-        };
-        match groups.iter_mut().find(fits) {
-            Some(group) => group.push(i),
-            None => groups.push(vec![i]),
-        }
-    }
-    Ok(groups)
 }
 
 /// Checks that the backend of the ring has not failed.

@@ -195,11 +195,10 @@ impl Insecure {
                     .map(|row| row[places.start * width..places.end * width].to_vec())
                     .collect()
             };
-            let (b, extra) = (of(&clues.b, 1), of(&clues.extra, EXTRA));
             let clues = BlockOfClues {
-                a: &clues.a[places.start * CLUE.n..places.end * CLUE.n],
-                b: &b.iter().map(Vec::as_slice).collect::<Vec<_>>(),
-                extra: &extra.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+                a: clues.a[places.start * CLUE.n..places.end * CLUE.n].to_vec(),
+                b: of(&clues.b, 1),
+                extra: of(&clues.extra, EXTRA),
             };
             for (out, ct) in out
                 .iter_mut()

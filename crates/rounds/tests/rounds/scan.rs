@@ -130,7 +130,7 @@ impl World {
         let mut packed: Vec<Packed> = (0..blocks).map(|_| None).collect();
         for &number in present {
             let mut a = Vec::new();
-            let mut b = [Vec::new(), Vec::new()];
+            let mut b = vec![Vec::new(); COORDINATES];
             for y in 0..block {
                 let (row, own) = self.message(pertinent[number * block + y]);
                 a.extend(row);
@@ -139,9 +139,9 @@ impl World {
             }
             let keys: Vec<&PackingKey> = self.keys.iter().map(|key| &key.packing).collect();
             let clues = BlockOfClues {
-                a: &a,
-                b: &[&b[0], &b[1]],
-                extra: &[],
+                a,
+                b,
+                extra: Vec::new(),
             };
             packed[number] = Some(pack(self.scan.opening(), &keys, &[clues]).remove(0));
         }
