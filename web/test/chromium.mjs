@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { startServer } from "../../tests/browser/server.mjs";
 import { launch } from "../../tests/browser/tools.mjs";
+import { collect } from "./figures.mjs";
 import { closed, interrupted } from "./kills.mjs";
 import { malice } from "./malice.mjs";
 import { watched } from "./memory.mjs";
@@ -54,6 +55,7 @@ try {
   await step(`${KILLS} letters of ${KILLS} come once, as often as the page is closed`, async () => {
     const { fetch, decode, between } = await closed(alice, server.url, bob.open, KILLS);
     figure("closed in a fetch; while it decodes; between them", `${fetch}; ${decode}; ${between}`);
+    await collect({ closed: KILLS });
   });
   await step("what a malicious server answers is told, not shown, and what it hid comes later", () =>
     malice(alice, bob.open, bent, true),
@@ -101,12 +103,14 @@ async function refusals(page) {
 
 async function keys(alice) {
   const page = await alice.page();
-  const start = Date.now();
+  const start = performance.now();
   const address = await open(page, { server: server.url });
   assert.match(address, new RegExp(`^omr1[a-z0-9]+@${server.url}$`));
   const memory = await watched(browser, () => register(page));
-  figure("ready to receive", seconds(start));
+  const ready = (performance.now() - start) / 1000;
+  figure("ready to receive", `${ready.toFixed(1)} s`);
   figure("memory of a page at most", `${(memory / 1e6).toFixed(0)} MB`);
+  await collect({ ready_s: ready, page_bytes: memory });
   assert.ok(memory <= MEMORY, `${memory} bytes`);
   assert.equal(await page.evaluate(() => globalThis.me.ready()), true);
   Object.assign(alice, { open: page, address });
@@ -133,14 +137,15 @@ async function letters(alice, bob) {
     decoded.push(await read(alice.open));
     assert.equal(decoded.at(-1).letters.length, 2 + i);
   }
-  figure("opened by a new page, the first with tables", decoded.map(opened).join(", "));
+  figure("a scan with its payloads opened, the first by a new page", decoded.map(opened).join(", "));
   const waited = decoded.map(({ shown, digests }) => `${shown.toFixed(0)} ms of ${digests}`);
-  figure("from the last digest until letters are listed, and of how many", waited.join(", "));
+  figure("from the last answer until letters are listed, and of how many", waited.join(", "));
   const seal = await page.evaluate(async (url) => {
     await import("/tested/page.js");
     return await globalThis.sealing(url, "/dist/omr_wasm_bg.wasm", 50);
   }, server.url);
   figure("a message sealed with its clue", `${seal.toFixed(2)} ms`);
+  await collect({ sealed_ms: seal });
 }
 
 function opened({ milliseconds, digests }) {
@@ -161,9 +166,10 @@ async function full(alice, writer) {
   const fetched = [];
   for (let i = 0; i <= LATER; i++) fetched.push(await read(alice.open));
   assert.equal(fetched[0].letters.length, before + 3);
-  const given = await alice.open.evaluate(() => globalThis.given);
-  figure("bytes of a scan and an answer", given.slice(0, 2).map(({ of, bytes }) => `${of} ${bytes}`).join(", "));
+  const [scan, answer] = await alice.open.evaluate(() => globalThis.given.map(({ bytes }) => bytes));
+  figure("bytes of a scan and an answer", `${scan}, ${answer}`);
   figure("both rounds opened by a new page, then queries and answers alone", fetched.map(opened).join(", "));
+  await collect({ messages: SCANNED, scan_bytes: scan, answer_bytes: answer, opened_ms: fetched[0].milliseconds });
 }
 
 // Her keys and requests are those of older versions, also where nothing that is kept has a scheme.

@@ -8,7 +8,7 @@ async function sealing(server: string, module: string, count: number): Promise<n
   await init({ module_or_path: module });
   const { board } = await service(server, undefined).capabilities.getCapabilities({});
   const { boardId, paramsId, sealing, clueBytes, payloadBytes } = given("a board", board);
-  const to = Identity.generate(paramsId, true).clueKey;
+  const to = Identity.generate(paramsId).clueKey;
   const writer = new Writer(to, sealingTag(sealing), boardId, paramsId, sealing, clueBytes, payloadBytes);
   const letter = new TextEncoder().encode("a letter");
   writer.write(undefined, letter);

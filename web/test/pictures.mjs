@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { PASSPHRASE } from "./person.mjs";
 
 const FOLDER = process.env.OMR_PICTURES;
+/** A file of 200 posts: three of them make a board longer than what a scan has the payloads of. */
+const LONG = { name: "photo.jpg", mimeType: "image/jpeg", buffer: Buffer.alloc(100_000, 1) };
 
 export async function pictures(alice, bob) {
   const page = await alice.visit();
@@ -12,7 +14,7 @@ export async function pictures(alice, bob) {
   await alice.ready();
   const address = await alice.address();
   const bobs = await bob.make();
-  for (let i = 0; i < 6; i++) await bob.send(bobs, `A reminder of ${i}`);
+  for (let i = 0; i < 3; i++) await bob.send(bobs, `A picture of day ${i}`, [LONG]);
   await bob.send(address, "Dear Alice,\n\nthe garden is yours on Saturday.\nI leave the key where you know.\n\nBob");
   await bob.send(bobs, "Water the tomatoes");
   await bob.send(address, "Shall I bring the ladder?", [
@@ -24,7 +26,7 @@ export async function pictures(alice, bob) {
   await alice.ready();
   await alice.send(bobs, "Thank you!");
   await alice.go(/^Letters/);
-  await shoot(page, "mail-letters", { width: 1200, height: 880 }, "light");
+  await shoot(page, "mail-letters", { width: 1200, height: 1060 }, "light");
   await alice.go("Your address");
   await shoot(page, "mail-address", { width: 390, height: 844 }, "dark");
 }

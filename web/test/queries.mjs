@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { startServer } from "../../tests/browser/server.mjs";
 import { launch } from "../../tests/browser/tools.mjs";
+import { collect } from "./figures.mjs";
 import { watched } from "./memory.mjs";
 import { Person } from "./person.mjs";
 import { shoot } from "./pictures.mjs";
@@ -235,26 +236,26 @@ async function api() {
 }
 
 async function figures(alice) {
-  const figure = (what, value) => console.log(`web: queries: ${what}: ${value}`);
   const page = await alice.visit();
   const seconds = async (work) => {
-    const start = Date.now();
+    const start = performance.now();
     await work();
-    return `${((Date.now() - start) / 1000).toFixed(1)} s`;
+    return (performance.now() - start) / 1000;
   };
   await page.getByRole("link", { name: /Ask tables/ }).click();
-  figure("the part is open", await seconds(() => field(page).waitFor()));
+  await field(page).waitFor();
   const expected = matching((name, age) => name.startsWith("Ann 12") && age > 85);
   const condition = "name LIKE 'Ann 12%' AND age > 85 LIMIT 20";
   const found = () => heading(page, expected.length).waitFor();
+  let first;
   const memory = await watched(browser, async () => {
-    figure("the first question, with its key", await seconds(() => ask(page, condition).then(found)));
+    first = await seconds(() => ask(page, condition).then(found));
   });
-  figure("memory of the page at most", `${(memory / 1e6).toFixed(0)} MB`);
   const cost = await page.getByRole("definition").allTextContents();
-  figure("what was planned", cost.slice(1).join("; "));
+  console.log(`web: queries: planned: ${cost.slice(1).join("; ")}`);
   await shoot(page, "queries", { width: 1200, height: 1330 }, "light");
   const later = matching((name, age) => name.startsWith("Ann 34") && age > 85).length;
-  figure("the second", await seconds(() => ask(page, condition.replace("12", "34")).then(() => heading(page, later).waitFor())));
-  figure("as it says", await page.getByText(/ up, .* down, /).textContent());
+  const second = await seconds(() => ask(page, condition.replace("12", "34")).then(() => heading(page, later).waitFor()));
+  console.log(`web: queries: as it says: ${await page.getByText(/ up, .* down, /).textContent()}`);
+  await collect({ queries: { rows: ROWS, first_s: first, later_s: second, page_bytes: memory } });
 }

@@ -124,6 +124,14 @@ pub(crate) fn printed(command: &mut Command) -> Result<Vec<u8>, XtaskError> {
     Ok(output.stdout)
 }
 
+/// The commit that is checked out; `-dirty` behind it where files differ.
+pub(crate) fn commit(root: &Path) -> Result<String, XtaskError> {
+    let mut git = Command::new("git");
+    let args = ["describe", "--always", "--dirty", "--abbrev=12"];
+    let described = printed(git.current_dir(root).args(args))?;
+    Ok(String::from_utf8_lossy(described.trim_ascii()).into_owned())
+}
+
 fn shown(command: &Command) -> String {
     let args: Vec<_> = command
         .get_args()

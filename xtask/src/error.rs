@@ -29,7 +29,7 @@ pub(crate) enum XtaskError {
     Bindings { reason: String },
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
-    #[error("{}: expected what `cargo xtask cuda --write`, `cargo xtask gpu --page` or `cargo xtask figures` writes, found another text", path.display())]
+    #[error("{}: expected what `cargo xtask cuda --write`, `cargo xtask gpu --page`, `figures` or `web --real` writes, found another text", path.display())]
     Stale { path: PathBuf },
     #[error("{}: expected CUDA's compiler below it, found none", path.display())]
     NoCompiler { path: PathBuf },

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Map, Value};
 
 use crate::built;
-use crate::ci::{printed, succeed};
+use crate::ci::{commit, printed, succeed};
 use crate::error::XtaskError;
 use crate::npm;
 
@@ -68,14 +68,8 @@ pub(crate) fn pack(root: &Path, folder: &Path) -> Result<(), XtaskError> {
         let to = folder.join(name);
         succeed(Command::new("strip").arg("-o").arg(&to).arg(from))?;
     }
-    let commit = printed(Command::new("git").current_dir(root).args([
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=12",
-    ]))?;
     let path = folder.join("commit");
-    fs::write(&path, commit.trim_ascii()).map_err(XtaskError::io(&path))
+    fs::write(&path, commit(root)?).map_err(XtaskError::io(&path))
 }
 
 /// Measures the first card with what `pack` made, here or elsewhere, and writes the page.

@@ -59,7 +59,7 @@ usage: cargo xtask <command>
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page of a running server in a browser
   web [--real]            the package for browsers: built, and tested in node and Chromium with a running server
-                          (--real: with the set that servers have, and its figures)
+                          (--real: with the sets that servers have, whose figures and pictures it writes into docs)
   python                  a client in Python, written from the documents alone, against a running server
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also

@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::XtaskError;
 use crate::figures;
 use crate::gpu;
+use crate::web;
 
 /// Longest line, but for rows of tables, which cannot be broken.
 const COLUMNS: usize = 120;
@@ -153,6 +154,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     found.extend(parameters::faults(&sources));
     if found.is_empty() {
         figures::check(root)?;
+        web::page(root, false)?;
         gpu::page(root, false)
     } else {
         Err(XtaskError::Pages(found))

@@ -1,12 +1,19 @@
 //! The package for browsers and the page for letters: built, and tested in node and in Chromium.
 
+mod page;
+
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::{cargo, succeed};
+use serde_json::{Value, json};
+
+use crate::ci::{cargo, commit, succeed};
 use crate::error::XtaskError;
 use crate::{browser, built, files, npm, targets};
 use wasm_bindgen_cli_support::Bindgen;
+
+pub(crate) use page::page;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -46,7 +53,10 @@ const PICTURES: &str = "docs/images";
 /// Files of tests: one for a page beside the package, one that reads calls, and one that runs without a page.
 const TESTS: [&str; 3] = ["test/page.ts", "test/wire.ts", "test/kept.ts"];
 
-/// Builds the package and tests it; `real`: with the set that servers have.
+/// The file below the built package in which tests with the set that servers have collect figures.
+const COLLECTED: &str = "figures.json";
+
+/// Builds the package and tests it. `real`: with the sets that servers have, whose figures it writes into docs/web.md.
 pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
     if !targets::is_installed(TARGET)? {
         return npm::skip("web", "targets");
@@ -56,13 +66,19 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
     };
     modules(root, &web)?;
     package(&tools, &web)?;
+    let collected = web.join(COLLECTED);
+    if real {
+        let begun = json!({"commit": commit(root)?});
+        fs::write(&collected, begun.to_string()).map_err(XtaskError::io(&collected))?;
+    }
     let node = |script: &str| {
         let mut command = Command::new("node");
         command.arg(root.join(script));
         command
             .env("OMR_WEB", &web)
             .env("OMR_NPM", &tools)
-            .env("OMR_TESTDATA", root.join("testdata"));
+            .env("OMR_TESTDATA", root.join("testdata"))
+            .envs(real.then_some(("OMR_FIGURES", &collected)));
         command
     };
     for script in [
@@ -85,7 +101,17 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
             .env("OMR_PICTURES", root.join(PICTURES));
         succeed(&mut command)?;
     }
-    Ok(())
+    if real { take(root, &collected) } else { Ok(()) }
+}
+
+/// Takes collected figures over and writes them into the page.
+fn take(root: &Path, collected: &Path) -> Result<(), XtaskError> {
+    let text = fs::read_to_string(collected).map_err(XtaskError::io(collected))?;
+    let figures: Value = serde_json::from_str(&text)?;
+    let kept = root.join(page::FIGURES);
+    let text = serde_json::to_string_pretty(&figures)? + "\n";
+    fs::write(&kept, text).map_err(XtaskError::io(&kept))?;
+    page(root, true)
 }
 
 /// The folder in which the package is built, with its sources and dependencies.

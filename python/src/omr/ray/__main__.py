@@ -33,6 +33,14 @@ def _arguments() -> argparse.ArgumentParser:
     add("--threads", type=int, metavar="N", help="threads of each actor; as its processors unless given")
     add("--keys", type=int, default=8, metavar="N", help="keys that an actor keeps in memory (default: 8)")
     add("--pieces", type=int, default=2, metavar="N", help="batches that an actor keeps in memory (default: 2)")
+    add(
+        "--prepared",
+        dest="prepared_bytes",
+        type=int,
+        default=1 << 30,
+        metavar="BYTES",
+        help="payloads that an actor keeps prepared for fetches (default: 1 GB)",
+    )
     add("--together", type=int, default=0, metavar="N", help="recipients of one unit at most")
     add("--batches", type=int, default=1, metavar="N", help="batches of one task; 0: units are done whole (default: 1)")
     add("--idle", type=float, default=60, metavar="S", help="seconds until an actor without work ends (default: 60)")

@@ -76,8 +76,8 @@ class Made(NamedTuple):
 class Actor:
     """Makes digests on one machine, one task at a time on all its threads. Keeps the messages and keys of the last ones."""
 
-    def __init__(self, params: str, threads: int | None, keys: int, pieces: int) -> None:
-        self._maker = Maker(params, threads=threads, keys=keys, pieces=pieces)
+    def __init__(self, params: str, threads: int | None, keys: int, pieces: int, prepared_bytes: int) -> None:
+        self._maker = Maker(params, threads=threads, keys=keys, pieces=pieces, prepared_bytes=prepared_bytes)
 
     def node(self) -> str:
         """The machine, as Ray calls it."""

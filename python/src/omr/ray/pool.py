@@ -33,6 +33,8 @@ class Settings:
     """Keys that an actor keeps in memory."""
     pieces: int = 2
     """Batches of messages that an actor keeps in memory."""
+    prepared_bytes: int = 1 << 30
+    """Bytes of payloads that an actor keeps prepared for fetches."""
     together: int = 0
     """Recipients of one unit at most; as many as the server puts together for 0."""
     batches: int = 1
@@ -91,7 +93,7 @@ class Pool:
         self.died = 0
         self._stillborn = 0
         threads = settings.threads or max(1, int(settings.cpus))
-        self._make = params, threads, settings.keys, settings.pieces
+        self._make = params, threads, settings.keys, settings.pieces, settings.prepared_bytes
         # An actor that dies is replaced: one that Ray restarts would wait for the place of a lost machine.
         self._actor = ray().remote(
             num_cpus=settings.cpus, num_gpus=settings.gpus, resources=settings.resources, max_restarts=0

@@ -521,6 +521,13 @@ impl Columns {
     }
 }
 
+/// Warns of an answer to a query, or a part of it, that cannot be read for this reason.
+pub(super) fn warn_unanswered(reason: &str, ui: &Ui) {
+    ui.warn(&format!(
+        "an answer of the server brought nothing ({reason}): its messages wait for the next fetch"
+    ));
+}
+
 /// Returns the error of a fetch, if there is one. Ranges whose letters arrive with later fetches without a person's act
 /// are reported, and are no failure.
 pub(super) fn verdict(
@@ -533,9 +540,7 @@ pub(super) fn verdict(
     for one in taken {
         match &one.outcome {
             Outcome::Kept(range) => kept.push(range.clone()),
-            Outcome::Unanswered(reason) => ui.warn(&format!(
-                "an answer of the server brought nothing ({reason}): its messages wait for the next fetch"
-            )),
+            Outcome::Unanswered(reason) => warn_unanswered(reason, ui),
             Outcome::Delivered { .. } => {}
         }
     }

@@ -1,7 +1,7 @@
 //! `omr watch`: the network follows a schedule, and decoding has a thread of its own.
 
 use super::identity::keep_published;
-use super::inbox::{Columns, canary, print_report, verdict};
+use super::inbox::{Columns, canary, print_report, verdict, warn_unanswered};
 use super::mailbox::{Mailbox, collect_retired, readable};
 use super::time::clock;
 use super::{block_on, own_client};
@@ -240,7 +240,7 @@ fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
         }
         Outcome::Delivered { messages, .. } => print_messages(scene, messages),
         Outcome::Unanswered(reason) => {
-            scene.ui.warn(reason);
+            warn_unanswered(reason, scene.ui);
             Ok(())
         }
     }
