@@ -17,6 +17,7 @@
 
 mod answer;
 mod assign;
+mod noise;
 mod places;
 mod prepared;
 mod query;

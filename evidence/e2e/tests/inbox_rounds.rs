@@ -12,7 +12,8 @@ use omr_inbox::{
 };
 use omr_protocol::rounds::{RoundsPlan, page_seeds};
 use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
-use rand_core::SeedableRng;
+use omr_rounds::fetch::Places;
+use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -42,6 +43,11 @@ struct Server {
     jobs: BTreeMap<Vec<u8>, JobRequest>,
     /// Changes the answers to queries.
     spoils: fn(&mut Vec<u8>),
+    /// Whether scans contain random distances.
+    scans_rubbish: bool,
+    /// The calls, with each id replaced by its place among the ids, and the numbers of bytes of queries and results.
+    log: Vec<String>,
+    ids: Vec<Vec<u8>>,
     /// The numbers of bytes of all queries and answers.
     bytes: Vec<[usize; 2]>,
 }
@@ -70,7 +76,16 @@ impl Server {
                 secret: SECRET,
             };
             let made = scan(&[&self.detector], &mut messages, &request, &Quiet).unwrap();
-            return made[0].scanned.to_bytes(params).unwrap();
+            let mut scanned = made[0].scanned.clone();
+            if self.scans_rubbish {
+                let mut rng = ChaCha20Rng::seed_from_u64(9);
+                for part in scanned.sections.iter_mut().flatten() {
+                    part.mask
+                        .iter_mut()
+                        .for_each(|x| *x ^= rng.next_u64() & 0xffff);
+                }
+            }
+            return scanned.to_bytes(params).unwrap();
         }
         let plan = self.plan(range.clone());
         let mut pages = Vec::new();
@@ -88,7 +103,39 @@ impl Server {
         file
     }
 
+    /// Returns the place of an id among those of all calls.
+    fn place_of(&mut self, id: &[u8]) -> usize {
+        let known = self.ids.iter().position(|known| known == id);
+        known.unwrap_or_else(|| {
+            self.ids.push(id.to_vec());
+            self.ids.len() - 1
+        })
+    }
+
+    /// Performs a call and writes it into the log.
     fn perform(&mut self, call: Call) -> Answer {
+        let called = match &call {
+            Call::CreateJob(job) => {
+                let (id, bytes) = (self.place_of(&job.request_id), job.query.len());
+                format!(
+                    "job {id} of {}..{}, query of {bytes} bytes",
+                    job.start, job.end
+                )
+            }
+            Call::WatchJob(id) => format!("watch {}", self.place_of(id)),
+            Call::FetchDigest(id) => format!("result {}", self.place_of(id)),
+            other => format!("{other:?}"),
+        };
+        let answer = self.answer(call);
+        let bytes = match &answer {
+            Answer::Digest(file) => file.len(),
+            _ => 0,
+        };
+        self.log.push(format!("{called}: {bytes} bytes"));
+        answer
+    }
+
+    fn answer(&mut self, call: Call) -> Answer {
         match call {
             Call::Board(lengths) => {
                 let log = Log {
@@ -169,6 +216,9 @@ impl World {
                 posted: Vec::new(),
                 jobs: BTreeMap::new(),
                 spoils: |_| {},
+                scans_rubbish: false,
+                log: Vec::new(),
+                ids: Vec::new(),
                 bytes: Vec::new(),
             },
             rng,
@@ -185,23 +235,36 @@ impl World {
 
     /// Runs a sync. Returns its result, and that of decoding.
     fn sync(&mut self) -> (Collected, Vec<Taken>) {
+        let collected = self.exchange(usize::MAX).unwrap();
+        let taken = self.inbox.take_in(&self.reader, 5).unwrap();
+        (collected, taken)
+    }
+
+    /// Runs a sync whose connection is lost before the answer to a call, unless there are fewer calls.
+    fn exchange(&mut self, lost: usize) -> Option<Collected> {
         let mut fetch = Fetch::<InboxError>::new(self.recipient.clone());
         let mut step = fetch.begin(self.inbox.requests()).unwrap();
-        let collected = loop {
+        let mut calls = 0;
+        loop {
             let answer: Result<Answer, Failed<InboxError>> = match step {
-                Step::Call(call) => Ok(self.server.perform(call)),
+                Step::Call(call) => {
+                    let answer = self.server.perform(call);
+                    calls += 1;
+                    if calls > lost {
+                        return None;
+                    }
+                    Ok(answer)
+                }
                 Step::Ask(asking) => {
                     self.inbox
                         .ask(&self.reader, &asking, &mut self.rng)
                         .unwrap();
                     Ok(Answer::Asked)
                 }
-                Step::Done(collected) => break collected,
+                Step::Done(collected) => return Some(collected),
             };
             step = fetch.answer(self.inbox.requests(), answer).unwrap();
-        };
-        let taken = self.inbox.take_in(&self.reader, 5).unwrap();
-        (collected, taken)
+        }
     }
 
     fn waiting(&self) -> u64 {
@@ -277,6 +340,106 @@ fn letters_come(clues: ClueKind) {
 fn letters_come_in_two_rounds() {
     letters_come(ClueKind::Bound);
     letters_come(ClueKind::Plain);
+}
+
+/// Posts 700 messages by and by, with syncs and lost connections between them.
+fn script(hers: fn(u32) -> bool, scans_rubbish: bool) -> World {
+    let mut world = World::new(ClueKind::Bound);
+    world.server.scans_rubbish = scans_rubbish;
+    let mut number = 0_u32;
+    // Numbers of messages, and of the call whose answer is lost.
+    for (messages, lost) in [
+        (300, usize::MAX),
+        (0, 3),
+        (0, 5),
+        (390, 8),
+        (0, 4),
+        (10, 2),
+        (0, usize::MAX),
+        (0, usize::MAX),
+    ] {
+        for _ in 0..messages {
+            world.post_to(hers(number), &number.to_le_bytes());
+            number += 1;
+        }
+        world.exchange(lost);
+        world.inbox.take_in(&world.reader, 5).unwrap();
+    }
+    world
+}
+
+#[test]
+fn calls_and_bytes_are_those_of_an_inbox_that_finds_nothing() {
+    let nothing = script(|_| false, false);
+    assert!(nothing.letters().is_empty());
+    let log = &nothing.server.log;
+    let queries = log
+        .iter()
+        .filter(|line| line.starts_with("job") && !line.ends_with("of 0 bytes: 0 bytes"));
+    assert!(queries.count() > 8, "{log:#?}");
+    // As many as a query has room for, and many.
+    let cases: [(fn(u32) -> bool, usize); 2] = [
+        (|number| number % 50 == 7, 14),
+        (|number| number % 7 < 5, 500),
+    ];
+    for (hers, letters) in cases {
+        let mut world = script(hers, false);
+        assert_eq!(&world.server.log, log);
+        assert!(!world.letters().is_empty());
+        while world.waiting() > 0 {
+            world.sync();
+        }
+        assert_eq!(world.letters().len(), letters);
+    }
+    let rubbish = script(|number| number % 50 == 7, true);
+    assert_eq!(&rubbish.server.log, log);
+    assert!(rubbish.letters().is_empty());
+}
+
+/// Somebody knows the seeds of pages before she posts messages.
+#[test]
+fn messages_that_are_aimed_at_buckets_wait_and_come() {
+    let in_few: fn(&[usize]) -> bool = |own| own.iter().all(|&bucket| bucket < 9);
+    let in_one: fn(&[usize]) -> bool = |own| own.contains(&3);
+    for (aims, is_crowded) in [(in_few, true), (in_one, false)] {
+        let mut world = World::new(ClueKind::Bound);
+        let params = world.server.set.rounds().unwrap().clone();
+        let (room, page) = (
+            params.fetch.spec().fetched as u64,
+            params.fetch.spec().page as u64,
+        );
+        let plan = world.server.plan(0..8 * page);
+        let mut expected = Vec::new();
+        for (number, seed) in plan.pages().zip(page_seeds(&SECRET, &plan)) {
+            let places = Places::new(&params.fetch, &seed, number);
+            for message in 0..places.messages() {
+                let own: Vec<usize> = places.of(message).map(|place| place.bucket).collect();
+                let letter = world.server.posted.len().to_le_bytes();
+                world.post_to(aims(&own), &letter);
+                if aims(&own) {
+                    expected.push(letter.to_vec());
+                }
+            }
+        }
+        let all = expected.len() as u64;
+        assert!(all > room, "{all}");
+        world.sync();
+        let first = all - world.waiting();
+        assert_eq!(first < room - 1, is_crowded, "{first} of {all}");
+        let mut syncs = 1;
+        while world.waiting() > 0 {
+            let before = world.waiting();
+            world.sync();
+            assert!(world.waiting() < before);
+            syncs += 1;
+        }
+        assert!(syncs > 1);
+        let mut letters = world.letters();
+        letters.sort();
+        expected.sort();
+        assert_eq!(letters, expected);
+        assert!(world.inbox.kept().unwrap().is_empty());
+    }
 }
 
 #[test]

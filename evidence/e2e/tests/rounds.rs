@@ -7,10 +7,11 @@ use omr_detector::rounds::{PreparedPage, RoundsDetector, ScanRequest, answer_tog
 use omr_detector::{DetectorError, Messages, Quiet};
 use omr_protocol::rounds::{
     FetchAnswer, FetchQuery, RoundsError, RoundsHeader, RoundsKey, RoundsParams, RoundsPlan,
-    Scanned, page_seeds,
+    RoundsSpec, Scanned, page_seeds,
 };
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKind, ParamSet, Sealing};
+use omr_ring::Kernels;
 use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,7 +26,7 @@ const SECRET: [u8; 32] = [5; 32];
 const MESSAGES: u64 = 4_500;
 
 struct World {
-    set: ParamSet,
+    params: Arc<RoundsParams>,
     clues: ClueKind,
     people: Vec<Person>,
     messages: Messages,
@@ -44,8 +45,11 @@ struct Person {
 impl World {
     /// Two people whose keys share masks and one with masks of their own; every 150th message is for each of them.
     fn new(set: &str, clues: ClueKind, seed: u64) -> Self {
-        let set = ParamSet::named(set).unwrap();
-        let params = set.rounds().unwrap().clone();
+        Self::of(RoundsParams::named(set).unwrap(), clues, seed)
+    }
+
+    fn of(params: Arc<RoundsParams>, clues: ClueKind, seed: u64) -> Self {
+        let clue_params = &params.clue;
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let epoch = Epoch {
             board: BOARD,
@@ -53,7 +57,7 @@ impl World {
         };
         let (mut people, mut addresses) = (Vec::new(), Vec::new());
         for number in 0..3 {
-            let (secret, address) = identity(set.clue(), clues, &mut rng);
+            let (secret, address) = identity(clue_params, clues, &mut rng);
             let masks = (number < 2).then_some(&epoch);
             let made = key(&params, &secret, masks, &mut rng);
             people.push(Person {
@@ -63,7 +67,7 @@ impl World {
             });
             addresses.push(address);
         }
-        let (_, stranger) = identity(set.clue(), clues, &mut rng);
+        let (_, stranger) = identity(clue_params, clues, &mut rng);
         addresses.push(stranger);
         let mut owner = BTreeMap::new();
         let (mut bytes, mut payloads) = (Vec::new(), Vec::new());
@@ -80,13 +84,13 @@ impl World {
             rng.fill_bytes(&mut payload);
             let clue = match clues {
                 ClueKind::Plain => {
-                    let sender = Sender::new(set.clue(), address);
-                    sender.gen_clue(&mut rng).to_bytes(set.clue())
+                    let sender = Sender::new(clue_params, address);
+                    sender.gen_clue(&mut rng).to_bytes(clue_params)
                 }
                 ClueKind::Bound => {
-                    let sender = BoundSender::new(set.clue(), address, BOARD);
+                    let sender = BoundSender::new(clue_params, address, BOARD);
                     let clue_seed = ClueSeed::generate(&mut rng);
-                    sender.clue(&clue_seed, &payload).to_bytes(set.clue())
+                    sender.clue(&clue_seed, &payload).to_bytes(clue_params)
                 }
             };
             bytes.extend(clue);
@@ -94,7 +98,7 @@ impl World {
         }
         Self {
             messages: Messages::new(0..MESSAGES, bytes, payloads.concat()).unwrap(),
-            set,
+            params,
             clues,
             people,
             payloads,
@@ -104,7 +108,7 @@ impl World {
     }
 
     fn params(&self) -> Arc<RoundsParams> {
-        self.set.rounds().unwrap().clone()
+        self.params.clone()
     }
 
     fn request(&self, range: Range<u64>) -> ScanRequest {
@@ -263,7 +267,7 @@ fn a_key_is_written_as_it_is_made_and_read_back() {
     let mut world = World::new(SET, ClueKind::Bound, 4);
     let params = world.params();
     for clues in ClueKind::ALL {
-        let (secret, _) = identity(world.set.clue(), clues, &mut world.rng);
+        let (secret, _) = identity(&params.clue, clues, &mut world.rng);
         let mut file = Vec::new();
         write_key(&params, &secret, None, &mut world.rng, &mut file).unwrap();
         assert_eq!(file.len() as u64, RoundsKey::file_bytes_of(&params, clues));
@@ -288,6 +292,46 @@ fn a_key_is_written_as_it_is_made_and_read_back() {
         assert!(RoundsKey::read(&params, &damaged[..]).is_err(), "byte {at}");
     }
     assert!(RoundsKey::read(&params, &file[..file.len() - 1]).is_err());
+}
+
+#[test]
+fn every_instruction_set_gives_the_same_bytes() {
+    let set = ParamSet::named(SET).unwrap();
+    let own = set.rounds().unwrap();
+    let spec = RoundsSpec {
+        scan: own.scan.spec().clone(),
+        fetch: own.fetch.spec().clone(),
+    };
+    let clues = set.sophomr().unwrap().spec();
+    let files = |kernels: &'static Kernels| {
+        let params = RoundsParams::new(clues, spec.clone(), kernels).unwrap();
+        assert_eq!(params.scan.ring().kernels().name(), kernels.name());
+        let mut world = World::of(Arc::new(params), ClueKind::Bound, 11);
+        let (params, range) = (world.params(), 100..1_500);
+        let scanned = world.scans(range.clone()).remove(0);
+        let pages = world.prepared(range.clone(), 0);
+        let pages: Vec<&PreparedPage> = pages.iter().collect();
+        let expected = world.own(0, &range);
+        let (person, rng) = (&world.people[0], &mut world.rng);
+        let mut key = Vec::new();
+        write_key(&params, &person.secret, None, rng, &mut key).unwrap();
+        let found = person.recipient.indices(&scanned).unwrap();
+        let asked = person.recipient.ask(&scanned.header, &found, rng).unwrap();
+        let answer = person.detector.answer(&pages, &asked.query).unwrap();
+        let answer = answer.to_bytes(&params).unwrap();
+        let fetched = person.recipient.fetched(&asked, &answer).unwrap();
+        assert_eq!(found, expected);
+        assert_eq!(fetched.messages.len(), expected.len());
+        [key, scanned.to_bytes(&params).unwrap(), asked.query, answer]
+    };
+    let expected = files(Kernels::scalar());
+    for kernels in Kernels::available() {
+        let found = files(kernels);
+        let what = ["key", "scan", "query", "answer"];
+        for ((what, found), expected) in what.iter().zip(&found).zip(&expected) {
+            assert!(found == expected, "{what} of {}", kernels.name());
+        }
+    }
 }
 
 #[test]
@@ -339,13 +383,11 @@ fn files_of_others_are_refused() {
     let ciphertexts = answer
         .ciphertexts(&params, &asked.header, &asked.query)
         .unwrap();
-    // Ciphertexts that are too few for the query.
-    let shorter = RoundsHeader {
-        payload_bytes: 10,
-        ..asked.header.clone()
-    };
-    let few = &ciphertexts[..1];
-    let short = FetchAnswer::new(&params, &shorter, answer.query, few).unwrap();
+    // Fewer bodies than the query has.
+    let mut few = ciphertexts.clone();
+    assert!(few[0].parts.len() > 1);
+    few[0].parts.pop();
+    let short = FetchAnswer::new(&params, &asked.header, answer.query, &few).unwrap();
     let file_of_few = short.to_bytes(&params).unwrap();
     let error = first.recipient.fetched(&asked, &file_of_few).unwrap_err();
     assert!(
@@ -484,7 +526,7 @@ fn a_query_shows_its_recipient_which_messages_it_asks_for() {
             assert!(own.is_none() || own == found);
         }
         let indices = asked.indices();
-        let fetched = world.set.rounds().unwrap().fetch.spec().fetched;
+        let fetched = world.params.fetch.spec().fetched;
         assert!(
             indices.len() + 2 >= wanted.len().min(fetched),
             "{indices:?}"

@@ -59,13 +59,13 @@ pub enum LabError {
         /// The number of other recipients' messages.
         false_positives: usize,
     },
-    /// Digests of a benchmark contained other messages than they should.
-    #[error("{exact} of {digests} digests are exact")]
-    InexactDigests {
-        /// The number of exact digests.
+    /// Digests or fetches of a benchmark contained other messages than they should.
+    #[error("{exact} of {results} results are exact")]
+    InexactResults {
+        /// The number of exact results.
         exact: u64,
-        /// The number of all digests.
-        digests: u64,
+        /// The number of all results.
+        results: u64,
     },
     /// Answers to private queries differ from another database's.
     #[error("{different} of {questions} questions have other rows or values")]

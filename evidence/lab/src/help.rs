@@ -21,6 +21,8 @@ pub(crate) const GROUPS: &Groups = &[
         &[
             "digest",
             "rounds",
+            "shares",
+            "places",
             "decode",
             "stream",
             "crossover",
@@ -65,6 +67,15 @@ Examples:
   omr-lab bench post --messages 65536 --json
 
 Exits with 1 if a run misses a message, finds one of others or gets a payload wrong.";
+
+pub(crate) const BENCH_ROUNDS: &str = "\
+Examples:
+  omr-lab bench rounds --messages 65536 --recipients 8 --threads 1 --json
+  omr-lab bench shares --runs 5 --json > shares.jsonl
+  omr-lab bench places --json
+
+`shares` runs `rounds` for one recipient again and again, in processes of its own; a share is the time of both rounds \
+over that of the digest in the same minute. The counts of `places` are those of reference/rounds_places.py.";
 
 pub(crate) const BENCH_PDQ: &str = "\
 Examples:
@@ -118,10 +129,13 @@ Examples:
     --json > soak.jsonl
   omr-lab bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
   omr-lab bench soak --params insecure-tiny-v4 --keys 4 --batches 12
+  omr-lab bench soak --scheme two-rounds --params hybrid-v4 --json \
+    > rounds.jsonl
 
 Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes on with \
 --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest must hold exactly \
-these messages, bit for bit. Exits with 1 if one does not.";
+these messages, bit for bit. In two rounds every batch has a scan, and fetches until nothing waits; all pertinent \
+messages must come back bit for bit, and the noise is compared with predictions. Exits with 1 if a message does not.";
 
 pub(crate) const BENCH_COMPARE: &str = "\
 Examples:

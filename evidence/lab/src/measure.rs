@@ -14,6 +14,7 @@ mod instant;
 mod median;
 mod papers;
 pub mod pdq;
+mod places;
 mod recipients;
 mod report;
 mod rounds;
@@ -37,12 +38,15 @@ pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};
 pub use instant::InstantUnits;
 pub use median::median;
 pub use papers::{PaperBench, PaperBenchError, PaperFigures, PaperKeys};
+pub use places::{LeftOut, PlacesFigures, Queries, places};
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};
 pub use report::{Compared, Incomparable, Machine, Measurement, Rates, Report, Subject};
 pub use rounds::{RoundsBench, RoundsFigures};
 pub(crate) use setting::schemes;
 pub use setting::{Setting, Shape, Start};
-pub use soak::{Soak, SoakDigest, SoakLine, SoakTally, Strain, failure_log2};
+pub use soak::{
+    Deviation, RoundsLine, RoundsTally, Soak, SoakDigest, SoakLine, SoakTally, Strain, failure_log2,
+};
 pub use strangers::{Hostile, Strangers};
 pub use stream::{Quantiles, StreamBench, StreamFigures};
 pub use windows::{Line, WindowFigures, windows};

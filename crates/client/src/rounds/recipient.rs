@@ -103,6 +103,34 @@ impl RoundsRecipient {
         Ok(found)
     }
 
+    /// Returns the distances of all messages of a scan in one coordinate, in the order of the board and in steps of a
+    /// rounded body, for measurements of noise.
+    ///
+    /// Panics: if there is no such coordinate. Errors: those of [`RoundsRecipient::indices`].
+    #[cfg(feature = "measure")]
+    pub fn distances(&self, scanned: &Scanned, coordinate: usize) -> Result<Vec<f64>, DecodeError> {
+        let plan = self.plan(&scanned.header)?;
+        let (scan, range) = (&self.params.scan, plan.range());
+        let bits = scan.spec().mask_bits[coordinate] - scan.spec().body_bits[coordinate];
+        let unit = f64::from(1u32 << bits);
+        let mut all = Vec::with_capacity((range.end - range.start) as usize);
+        for (own, parts) in plan.sections().iter().zip(&scanned.sections) {
+            let groups: Vec<usize> = own.groups.clone().collect();
+            let rows = self
+                .scan
+                .distances(scan, &groups, coordinate, &parts[coordinate]);
+            let rows = rows.map_err(|error| DecodeError::Inconsistent(error.to_string()))?;
+            let first =
+                own.section * scan.section() as u64 + (own.groups.start * scan.spec().n) as u64;
+            for (index, distance) in (first..).zip(rows.into_iter().flatten()) {
+                if range.contains(&index) {
+                    all.push(distance as f64 / unit);
+                }
+            }
+        }
+        Ok(all)
+    }
+
     /// Returns messages from a scan that contains all payloads; `None` if the range is longer.
     ///
     /// Errors: those of [`RoundsRecipient::indices`].

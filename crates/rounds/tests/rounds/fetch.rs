@@ -22,17 +22,18 @@ fn alone(
     Ok(answer(&world.fetch, &[own], pages)?.remove(0))
 }
 
-/// Every bucket's answer is the message in the chosen place, or 0 where there is none.
-fn fetches(mut world: World, messages: &[usize], symbols: usize) -> f64 {
+/// Every bucket's answer is the message in the chosen place, or 0 where there is none. Returns the distances of the
+/// answer's coefficients from symbols.
+fn fetches(world: &mut World, messages: &[usize], symbols: usize) -> Vec<f64> {
     let pages: Vec<Page> = (5..)
         .zip(messages)
-        .map(|(number, &messages)| Page::new(&mut world, number, messages, symbols))
+        .map(|(number, &messages)| Page::new(world, number, messages, symbols))
         .collect();
     let rows = pages.len();
     let choices = world.choices(rows);
     let query = world.query(rows, &choices);
     let prepared: Vec<&Prepared> = pages.iter().map(|page| &page.prepared).collect();
-    let ciphertexts = alone(&world, &query, &prepared).unwrap();
+    let ciphertexts = alone(world, &query, &prepared).unwrap();
     let found = world
         .secret
         .symbols(&world.fetch, rows, symbols, &ciphertexts)
@@ -54,11 +55,14 @@ fn fetches(mut world: World, messages: &[usize], symbols: usize) -> f64 {
         assert_eq!(found[bucket], expected, "bucket {bucket}, {choice:?}");
     }
     assert!(occupied > 4, "{occupied} places with messages");
-    let roundings = world
-        .secret
-        .roundings(&world.fetch, rows, symbols, &ciphertexts)
-        .unwrap();
-    roundings.into_iter().map(f64::abs).fold(0.0, f64::max)
+    let (secret, fetch) = (&world.secret, &world.fetch);
+    secret
+        .roundings(fetch, rows, symbols, &ciphertexts)
+        .unwrap()
+}
+
+fn worst(roundings: &[f64]) -> f64 {
+    roundings.iter().copied().map(f64::abs).fold(0.0, f64::max)
 }
 
 #[test]
@@ -66,17 +70,37 @@ fn every_bucket_answers_with_the_chosen_message() {
     for (seed, symbols) in [(1, 1), (2, 5), (3, 16), (4, 37)] {
         let mut messages = vec![48; 74];
         messages.push(21);
-        let worst = fetches(World::new(TINY, seed), &messages, symbols);
+        let worst = worst(&fetches(&mut World::new(TINY, seed), &messages, symbols));
         assert!(worst < 0.4, "{worst}");
     }
-    let worst = fetches(World::new(TINY, 5), &[48], 3);
+    let worst = worst(&fetches(&mut World::new(TINY, 5), &[48], 3));
     assert!(worst < 0.4, "{worst}");
 }
 
 #[test]
 fn every_bucket_answers_at_full_size() {
-    let worst = fetches(World::new(FULL, 6), &[1824; 18], 3);
+    let worst = worst(&fetches(&mut World::new(FULL, 6), &[1824; 18], 3));
     assert!(worst < 0.4, "{worst}");
+}
+
+/// Bodies have so many bits that noise is much larger than their rounding.
+#[test]
+fn noise_is_that_of_the_formula() {
+    let exact = FetchSpec {
+        body_bits: [29, 29],
+        ..FULL
+    };
+    for (seed, rows) in [(21, 36), (20, 1)] {
+        let mut world = World::new(exact.clone(), seed);
+        let roundings = fetches(&mut world, &vec![1824; rows], 140);
+        let squares: f64 = roundings.iter().map(|x| x * x).sum();
+        let sd = (squares / roundings.len() as f64).sqrt();
+        let predicted = world.fetch.noise(rows);
+        assert!(
+            (sd / predicted - 1.0).abs() < 0.03,
+            "{rows} rows: {sd}, {predicted}"
+        );
+    }
 }
 
 /// With up to five queries, lists of selections are taken by fours, by twos and alone.

@@ -11,6 +11,7 @@ mod pdq;
 mod plain;
 mod post;
 mod rounds;
+mod shares;
 mod sizing;
 mod soak;
 mod trial;
@@ -55,8 +56,14 @@ pub(crate) enum BenchCommand {
     #[command(after_help = help::BENCH_STREAM)]
     Windows(plain::BenchWindows),
     /// Both rounds of retrieval in two rounds, beside a digest of SophOMR of the same board
-    #[command(after_help = help::BENCH)]
+    #[command(after_help = help::BENCH_ROUNDS)]
     Rounds(RoundsBench),
+    /// Both rounds beside a digest of SophOMR by turns, for many numbers of messages and threads
+    #[command(after_help = help::BENCH_ROUNDS)]
+    Shares(shares::BenchShares),
+    /// How often a message of a query finds no bucket
+    #[command(after_help = help::BENCH_ROUNDS)]
+    Places(plain::BenchPlaces),
     /// Durable posting, 1,000 messages a transaction
     #[command(after_help = help::BENCH)]
     Post(post::BenchPost),
@@ -66,7 +73,7 @@ pub(crate) enum BenchCommand {
     /// A cluster for many recipients: unit costs, a simulation of queue and nodes, real queues beside it
     #[command(subcommand, after_help = help::CLUSTER)]
     Cluster(cluster::BenchCluster),
-    /// Full batches over fresh keys, honest and hostile by turns, every digest checked
+    /// Full batches over fresh keys, honest and hostile by turns, every digest, or scan and fetch, checked
     #[command(after_help = help::SOAK)]
     Soak(Soak),
     /// A real server under kills, full and slow disks, a jumping clock and damage; nothing may be lost
@@ -106,6 +113,8 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Crossover(args) => crossover::run(args, out),
         BenchCommand::Windows(args) => plain::windows(args, out),
         BenchCommand::Rounds(bench) => rounds::run(bench, out),
+        BenchCommand::Shares(args) => shares::run(args, out),
+        BenchCommand::Places(args) => plain::places(args, out),
         BenchCommand::Post(args) => post::run(args, out),
         BenchCommand::Sizing(args) => sizing::run(args, out),
         BenchCommand::Cluster(command) => cluster::run(command, out),
@@ -130,11 +139,11 @@ pub(super) fn enough_messages(messages: u64, pertinent: usize) -> Result<(), Lab
     }
 }
 
-pub(super) fn all_exact(exact: u64, digests: u64) -> Result<(), LabError> {
-    if exact == digests {
+pub(super) fn all_exact(exact: u64, results: u64) -> Result<(), LabError> {
+    if exact == results {
         Ok(())
     } else {
-        Err(LabError::InexactDigests { exact, digests })
+        Err(LabError::InexactResults { exact, results })
     }
 }
 

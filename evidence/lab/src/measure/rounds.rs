@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The board.
-const BOARD: [u8; 16] = [0; 16];
+pub(super) const BOARD: [u8; 16] = [0; 16];
 
 /// Both rounds for several recipients of a board, and a lone digest of SophOMR.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
@@ -120,26 +120,29 @@ impl RoundsFigures {
     }
 }
 
-struct Person {
-    secret: SecretKey,
-    address: ClueKey,
-    detector: RoundsDetector,
-    recipient: RoundsRecipient,
+/// A recipient, and a detector with her key.
+pub(super) struct Person {
+    pub(super) secret: SecretKey,
+    pub(super) address: ClueKey,
+    pub(super) detector: RoundsDetector,
+    pub(super) recipient: RoundsRecipient,
 }
 
 /// The messages and figures of a recipient.
 #[derive(Default)]
-struct Got {
-    messages: Vec<Retrieved>,
-    fetches: usize,
+pub(super) struct Got {
+    pub(super) messages: Vec<Retrieved>,
+    /// The number of payloads that did not match their checksum, over all fetches.
+    pub(super) unreadable: usize,
+    pub(super) fetches: usize,
     find_ms: f64,
     ask_ms: f64,
     read_ms: f64,
-    answer_s: f64,
+    pub(super) answer_s: f64,
     /// The first query.
     query: Vec<u8>,
     answer_bytes: usize,
-    roundings: Vec<f64>,
+    pub(super) roundings: Vec<f64>,
 }
 
 impl RoundsBench {
@@ -315,7 +318,7 @@ impl RoundsBench {
 }
 
 /// Returns messages of a board, made beforehand.
-fn in_memory(board: &mut Workload, range: Range<u64>) -> Result<Messages, BenchError> {
+pub(super) fn in_memory(board: &mut Workload, range: Range<u64>) -> Result<Messages, BenchError> {
     let clues = board.clues(range.clone()).map_err(DetectorError::Source)?;
     let payloads = board
         .payloads(range.clone())
@@ -355,7 +358,7 @@ fn together_s(
 }
 
 impl Person {
-    fn new(params: &Arc<RoundsParams>, clues: ClueKind, rng: &mut ChaCha20Rng) -> Self {
+    pub(super) fn new(params: &Arc<RoundsParams>, clues: ClueKind, rng: &mut ChaCha20Rng) -> Self {
         let epoch = Epoch {
             board: BOARD,
             number: 0,
@@ -371,7 +374,7 @@ impl Person {
     }
 
     /// Reads a scan and fetches until nothing waits.
-    fn retrieve(
+    pub(super) fn retrieve(
         &self,
         params: &RoundsParams,
         scanned: &Scanned,
@@ -410,6 +413,7 @@ impl Person {
             got.answer_bytes = file.len();
             got.fetches += 1;
             got.roundings.extend(roundings?);
+            got.unreadable += fetched.unreadable.len();
             let before = waiting.len();
             waiting.retain(|index| fetched.messages.iter().all(|one| one.index != *index));
             got.messages.extend(fetched.messages);

@@ -34,7 +34,7 @@ pub struct Start {
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 pub struct Setting {
     /// Digests of payloads or of indices, by one of the engines
-    #[arg(long, value_parser = schemes(None), default_value_t = Scheme::Sophomr)]
+    #[arg(long, value_parser = schemes(&[EngineKind::Sophomr, EngineKind::Instantomr]), default_value_t = Scheme::Sophomr)]
     pub scheme: Scheme,
     /// Messages on the board
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
@@ -122,11 +122,10 @@ impl Setting {
     }
 }
 
-/// Parses the digests' schemes of one engine, or of all engines.
-pub(crate) fn schemes(of: Option<EngineKind>) -> impl TypedValueParser<Value = Scheme> {
-    let fits = move |scheme: &Scheme| match *scheme.engines() {
-        [EngineKind::Rounds] => false,
-        [engine] => of.is_none_or(|of| of == engine),
+/// Parses the schemes that take one of these engines alone.
+pub(crate) fn schemes(engines: &'static [EngineKind]) -> impl TypedValueParser<Value = Scheme> {
+    let fits = |scheme: &Scheme| match scheme.engines() {
+        [engine] => engines.contains(engine),
         _ => false,
     };
     let values = Scheme::ALL

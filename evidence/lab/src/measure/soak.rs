@@ -1,9 +1,11 @@
 //! Many batches with many fresh keys, and a check of every digest.
 
 mod line;
+mod rounds;
 mod tally;
 
 pub use line::{SoakLine, Strain};
+pub use rounds::{Deviation, RoundsLine, RoundsTally};
 pub use tally::{SoakTally, failure_log2};
 
 use crate::measure::digest::{scan, stages_without_reading, timed};
@@ -26,16 +28,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("bound", |arg| arg.default_value("54")))]
 pub struct Soak {
-    /// Digests of payloads or of indices
-    #[arg(long, value_parser = schemes(Some(EngineKind::Sophomr)), default_value_t = Scheme::Sophomr)]
+    /// Digests of payloads or of indices, or two rounds
+    #[arg(long, value_parser = schemes(&[EngineKind::Sophomr, EngineKind::Rounds]), default_value_t = Scheme::Sophomr)]
     pub scheme: Scheme,
     /// Fresh keys, key i from seed + i; every other one meets hostile strangers
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub keys: u64,
-    /// Full batches, spread evenly over the keys; up to 12 of a key merge in one digest
+    /// Full batches, spread evenly over the keys; up to 12 of a key merge in one digest, each has a scan of its own
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub batches: u64,
-    /// Pertinent messages of each digest; strangers' pass for pertinent now and then
+    /// Pertinent messages of each digest or scan; strangers' pass for pertinent now and then
     #[arg(long, value_name = "P", default_value_t = 50, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     pub pertinent: usize,
     #[command(flatten)]
@@ -68,7 +70,7 @@ impl Soak {
     pub fn digests(&self, params: &Params) -> Vec<SoakDigest> {
         let most = params.nodes.batches() as u64;
         let of_key = |key| {
-            let batches = self.batches / self.keys + u64::from(key < self.batches % self.keys);
+            let batches = self.batches_of(key);
             (0..batches.div_ceil(most)).map(move |nth| SoakDigest {
                 key,
                 nth,
@@ -76,6 +78,11 @@ impl Soak {
             })
         };
         (self.from_key..self.keys).flat_map(of_key).collect()
+    }
+
+    /// Returns the number of batches of a key.
+    fn batches_of(&self, key: u64) -> u64 {
+        self.batches / self.keys + u64::from(key < self.batches % self.keys)
     }
 
     /// Makes one digest and checks it. The strangers of every other key are hostile.
@@ -127,6 +134,11 @@ impl Soak {
         })
     }
 
+    /// Returns the seed of a board: boards of one key differ in their messages.
+    fn board_seed(&self, key: u64, nth: u64) -> u64 {
+        self.start.seed.wrapping_add(key) ^ nth << 48
+    }
+
     fn board(
         &self,
         params: &Arc<Params>,
@@ -134,11 +146,10 @@ impl Soak {
         key: omr_protocol::ClueKey,
         messages: u64,
     ) -> Result<(Strain, Workload), BenchError> {
-        // Digests of one key differ in their messages.
-        let seed = self.start.seed.wrapping_add(digest.key) ^ digest.nth << 48;
+        let seed = self.board_seed(digest.key, digest.nth);
         let (pertinent, bytes) = (self.pertinent, self.shape.payload_bytes);
         let board = Workload::new(params.clue.clone(), key, messages, pertinent, bytes, seed);
-        if digest.key.is_multiple_of(2) {
+        if Strain::of_key(digest.key) == Strain::Honest {
             return Ok((Strain::Honest, board));
         }
         let hostile = Hostile::new(params, bytes, seed / 2)?;

@@ -1,12 +1,15 @@
-//! Messages that strangers may post to disturb the digests of others.
+//! Messages that strangers may post to disturb the digests, scans and fetches of others.
 
 use chacha20::ChaCha20Rng;
-use omr_client::Sender;
+use omr_client::{Sender, identity};
 use omr_codec::{CodecError, Symbols};
+use omr_protocol::clue::norms;
+use omr_protocol::rounds::RoundsParams;
 use omr_protocol::sophomr::Params;
-use omr_protocol::{Clue, SlotClasses};
+use omr_protocol::{Clue, ClueKind, SlotClasses};
 use rand_core::{Rng, SeedableRng};
 use std::f64::consts::PI;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The poster of the impertinent messages.
@@ -17,7 +20,7 @@ pub enum Strangers {
     Hostile(Box<Hostile>),
 }
 
-/// Kinds of hostile clues. A batch has one kind, and the next batch the next kind.
+/// Kinds of hostile clues. The messages of a run have one kind, and those of the next run the next kind.
 #[derive(Clone, Copy)]
 enum Clues {
     /// One value everywhere.
@@ -30,6 +33,12 @@ enum Clues {
     Near,
     /// Bytes that are no clues.
     Garbage,
+    /// Clues with the longest vectors that are accepted.
+    Longest,
+    /// Clues for somebody else.
+    Other,
+    /// One clue for somebody else, again and again.
+    Repeated,
 }
 
 /// Kinds of hostile payloads.
@@ -57,7 +66,12 @@ const PAYLOADS: [Payloads; 6] = [
 pub struct Hostile {
     params: Arc<Params>,
     shift: u64,
+    /// The number of messages of a run.
+    run: u64,
     clues: Vec<Clues>,
+    /// The distances from 0, in posted units, of clues that are just outside the window.
+    outside: Range<u64>,
+    other: Sender,
     code: Symbols,
     /// Slots of a polynomial of the small ring with coefficients +-p/2 that add up at one embedding.
     small: Vec<u32>,
@@ -65,8 +79,8 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// Returns strangers with payloads of `payload_bytes`. Another `shift` starts with other kinds of messages and
-    /// aims at other embeddings.
+    /// Returns strangers who disturb digests, with payloads of `payload_bytes`; a run is a batch. Another `shift` starts
+    /// with other kinds of messages and aims at other embeddings.
     ///
     /// Errors: the code does not support the payload size.
     pub fn new(params: &Arc<Params>, payload_bytes: usize, shift: u64) -> Result<Self, CodecError> {
@@ -83,14 +97,42 @@ impl Hostile {
             Clues::Single,
             Clues::Garbage,
         ];
+        let (_, address) = identity(&params.clue, ClueKind::Plain, &mut rng);
+        // Outside the window by more than the noise. In most sets units of p are those of posted residues.
+        let least = 2 * params.spec().range + 1;
+        let posted = |units: u64| units * u64::from(q) / u64::from(p);
         Ok(Self {
             params: params.clone(),
             shift,
+            run: params.slots() as u64,
+            outside: posted(least)..posted(least + 64),
+            other: Sender::new(&params.clue, &address),
             clues: [&others[..2], &constants, &others[2..]].concat(),
             code: Symbols::new(p, payload_bytes)?,
             small,
             classes: SlotClasses::new(&params.plain, &params.small_plain),
         })
+    }
+
+    /// Returns strangers who disturb two rounds of the same set; a run is a block of a scan.
+    ///
+    /// Errors: those of [`Hostile::new`].
+    pub fn of_rounds(
+        params: &Arc<Params>,
+        rounds: &RoundsParams,
+        payload_bytes: usize,
+        shift: u64,
+    ) -> Result<Self, CodecError> {
+        let mut hostile = Self::new(params, payload_bytes, shift)?;
+        let (scan, q) = (&rounds.scan, params.spec().clue.posted_modulus() as f64);
+        let step = q / f64::from(scan.spec().body_bits[0]).exp2();
+        // A rounded body is off by up to half a step, and the other noise is a tenth of a step.
+        let least = (scan.beyond(0) + 1.5) * step;
+        hostile.outside = least as u64..(least + 4.0 * step) as u64;
+        hostile.run = scan.block() as u64;
+        let more = [Clues::Longest, Clues::Other, Clues::Repeated];
+        hostile.clues.extend(more);
+        Ok(hostile)
     }
 
     /// Returns the clue of message `index`, made from `stream`.
@@ -113,6 +155,19 @@ impl Hostile {
                 stream.fill_bytes(&mut bytes);
                 return bytes;
             }
+            Clues::Longest => {
+                let [_, longest] = norms(width);
+                // Residues of this absolute value have nearly that norm, and random signs.
+                let value = (0.99 * longest / 12.0).sqrt() * f64::from(q);
+                let both = [value as u32, q - value as u32];
+                let sign = |_| both[(stream.next_u32() & 1) as usize];
+                ((0..width).map(sign).collect(), fixed)
+            }
+            Clues::Other => return self.other.gen_clue(stream).to_bytes(&self.params.clue),
+            Clues::Repeated => {
+                let mut again = ChaCha20Rng::seed_from_u64(index / self.run);
+                return self.other.gen_clue(&mut again).to_bytes(&self.params.clue);
+            }
         };
         Clue { a, b }.to_bytes(&self.params.clue)
     }
@@ -133,29 +188,21 @@ impl Hostile {
     }
 
     fn kind<T: Copy>(&self, kinds: &[T], stride: u64, index: u64) -> T {
-        let batch = index / self.params.slots() as u64;
-        let at = self.shift.wrapping_mul(stride).wrapping_add(batch);
+        let at = self
+            .shift
+            .wrapping_mul(stride)
+            .wrapping_add(index / self.run);
         kinds[(at % kinds.len() as u64) as usize]
-    }
-
-    /// Converts units of p to those of posted residues. In most sets they are equal.
-    fn in_clue(&self, units: u64) -> u32 {
-        (units * self.params.spec().clue.posted_modulus() / self.params.p().value()) as u32
     }
 
     fn near(&self, sender: &Sender, stream: &mut ChaCha20Rng) -> (Vec<u32>, Vec<u32>) {
         let clue = sender.gen_clue(stream);
         let q = self.params.spec().clue.posted_modulus();
-        // Outside the window by more than the noise.
-        let units = 2 * self.params.spec().range + 1 + stream.next_u64() % 64;
-        let offset = u64::from(self.in_clue(units));
-        (
-            clue.a,
-            clue.b
-                .iter()
-                .map(|&b| ((u64::from(b) + offset) % q) as u32)
-                .collect(),
-        )
+        let Range { start, end } = self.outside;
+        let offset = start + stream.next_u64() % (end - start);
+        let moved = |&b: &u32| ((u64::from(b) + offset) % q) as u32;
+        let b = clue.b.iter().map(moved).collect();
+        (clue.a, b)
     }
 
     /// Returns a payload whose symbols are all `value`, except the last symbol of each block, which may have to be
@@ -203,17 +250,24 @@ mod tests {
     #[test]
     fn every_kind_makes_messages_of_the_right_size() {
         let params = tiny();
-        let plain = omr_protocol::ClueKind::Plain;
-        let keys = keygen(&params, plain, &mut ChaCha20Rng::seed_from_u64(1));
+        let rounds = RoundsParams::named(params.name()).expect("two rounds");
+        let keys = keygen(&params, ClueKind::Plain, &mut ChaCha20Rng::seed_from_u64(1));
         let sender = Sender::new(&params.clue, &keys.clue);
         for bytes in [1, 57, 612] {
-            let hostile = Hostile::new(&params, bytes, 2).expect("a payload size");
-            for batch in 0..hostile.clues.len() as u64 {
-                let index = batch * params.slots() as u64 + 77;
-                let mut stream = ChaCha20Rng::seed_from_u64(index);
-                assert_eq!(hostile.payload(index).len(), bytes);
-                let clue = hostile.clue(&sender, &mut stream, index);
-                assert_eq!(clue.len(), Clue::bytes(&params.clue));
+            let of_digests = Hostile::new(&params, bytes, 2).expect("a payload size");
+            let of_rounds = Hostile::of_rounds(&params, &rounds, bytes, 2).expect("a payload size");
+            for (hostile, expected) in [(of_digests, 8), (of_rounds, 11)] {
+                let mut usable = 0;
+                for run in 0..hostile.clues.len() as u64 {
+                    let index = run * hostile.run + 7;
+                    let mut stream = ChaCha20Rng::seed_from_u64(index);
+                    assert_eq!(hostile.payload(index).len(), bytes);
+                    let clue = hostile.clue(&sender, &mut stream, index);
+                    assert_eq!(clue.len(), Clue::bytes(&params.clue));
+                    usable += usize::from(Clue::from_bytes(&params.clue, &clue).is_ok());
+                }
+                // All but garbage are parsed, although boards refuse most.
+                assert_eq!(usable, expected);
             }
         }
     }

@@ -80,6 +80,127 @@ fn soak_goes_on_where_it_stopped() {
 }
 
 #[test]
+fn soak_checks_two_rounds() {
+    let scene = Scene::empty();
+    let args = ["--scheme", "two-rounds", "--keys", "2", "--batches", "41"];
+    let text = soak(&scene, &[&args[..], &["--json"]].concat()).quietly();
+    let mut lines = lines(&text);
+    let summary = lines.pop().unwrap();
+    assert_eq!(lines.len(), 41);
+    for (number, line) in lines.iter().enumerate() {
+        let is_honest = number < 21;
+        assert_eq!(line["key"], u64::from(!is_honest), "{line}");
+        assert_eq!((&line["found"], &line["missed"]), (&5.into(), &0.into()));
+        assert_eq!((&line["fetches"], &line["inexact"]), (&1.into(), &0.into()));
+        assert_eq!(line["unusable_clues"] == 0, is_honest, "{line}");
+    }
+    for strangers in ["honest", "hostile"] {
+        let tally = &summary[strangers];
+        assert_eq!(tally["batches"], tally["exact"]);
+        assert_eq!(tally["false_positives"], 0);
+        for (what, step) in [
+            ("first_coordinate", 1.0),
+            ("second_coordinate", 1.0),
+            ("answer", 786_433.0 / f64::from(1 << 21)),
+        ] {
+            let noise = &tally["noise"][what];
+            let found = noise["rounded_sd"].as_f64().unwrap();
+            let predicted = noise["predicted_sd"].as_f64().unwrap();
+            // Little besides the rounding of bodies.
+            let predicted = predicted.hypot(step / 12f64.sqrt());
+            assert!((found / predicted - 1.0).abs() < 0.01, "{what}: {noise}");
+        }
+        assert!(tally["miss_log2"].as_f64().is_none_or(|log2| log2 < -30.0));
+        assert!(
+            tally["fetch_failure_log2"]
+                .as_f64()
+                .is_none_or(|log2| log2 < -60.0)
+        );
+    }
+    assert!(summary["hostile"]["passes"].is_null());
+    let passes = &summary["honest"]["passes"];
+    let count = passes["in_wider_window"].as_f64().unwrap();
+    let expected = passes["expected_in_wider_window"].as_f64().unwrap();
+    assert!(expected > 3.0 && count > 0.0, "{passes}");
+    assert!((count - expected).abs() < 4.0 * expected.sqrt(), "{passes}");
+    let rest = soak(
+        &scene,
+        &[&args[..], &["--from-key", "1", "--json"]].concat(),
+    )
+    .quietly();
+    let first = &self::lines(&rest)[0];
+    for field in ["distances", "rms_rounding", "unusable_clues"] {
+        assert_eq!(first[field], lines[21][field], "{field}");
+    }
+}
+
+/// The counts are those of the table in `reference/rounds_places.py`.
+#[test]
+fn messages_find_no_bucket_as_often_as_in_the_reference() {
+    let scene = Scene::empty();
+    let figures = scene
+        .run(&["bench", "places", "--pages", "20000", "--json"])
+        .json();
+    let table = include_str!("../../../../reference/rounds_places.py");
+    for (name, row) in [
+        ("several_pages", "36 pages"),
+        ("one_page", "one page"),
+        ("end_of_a_page", "the end of one page"),
+    ] {
+        let line = table
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(row))
+            .expect(row);
+        let expected: Vec<f64> = line
+            .split_whitespace()
+            .map(|number| number.replace(',', "").parse().unwrap())
+            .collect();
+        let found = &figures["queries"][name];
+        assert_eq!(found["queries"], 20_000);
+        let found = found["with_one_left_out"].as_f64().unwrap();
+        let share = 20_000.0 / expected[0];
+        let mean = expected[1] * share;
+        // Both counts scatter, and small ones more than their roots.
+        let most = 3.0 + 5.0 * (mean + mean * share).sqrt();
+        assert!((found - mean).abs() < most, "{name}: {found} of {mean}");
+    }
+    assert!(figures["buckets_with_room"].as_u64().unwrap() >= 8);
+}
+
+#[test]
+fn shares_are_those_of_single_runs() {
+    let scene = Scene::empty();
+    let args = ["bench", "shares", "--params", PARAMS, "--runs", "1"];
+    let sizes = [
+        "--messages",
+        "2048,3000",
+        "--threads",
+        "1,2",
+        "--pertinent",
+        "5",
+    ];
+    let text = scene
+        .run(&[&args[..], &sizes, &["--json"]].concat())
+        .quietly();
+    let lines = lines(&text);
+    let pairs: Vec<_> = lines
+        .iter()
+        .map(|line| (line["messages"].as_u64(), line["threads"].as_u64()))
+        .collect();
+    let expected = [(2048, 1), (2048, 2), (3000, 1), (3000, 2)];
+    assert_eq!(pairs, expected.map(|(n, t)| (Some(n), Some(t))));
+    for line in &lines {
+        let of = |name: &str| line[name].as_f64().unwrap();
+        let share = of("rounds_s") / of("digest_s");
+        assert!((of("share") / share - 1.0).abs() < 1e-9, "{line}");
+    }
+    let crowd = ["--messages", "4", "--pertinent", "5"];
+    scene
+        .run(&[&args[..], &crowd].concat())
+        .refused(1, &["at most 4", "found 5"]);
+}
+
+#[test]
 fn reports_compare_with_their_like() {
     let scene = Scene::empty();
     let text = scene.run(&["bench", "all", "--quick", "--json"]).quietly();

@@ -1,11 +1,12 @@
-//! Commands that only measure and print: `omr-lab bench clues`, `decode`, `stream` and `windows`.
+//! Commands that only measure and print: `omr-lab bench clues`, `decode`, `places`, `stream` and `windows`.
 
 use super::{Output, enough_messages, just_pertinent};
 use crate::error::LabError;
-use crate::measure::{self, DecodeBench, StreamBench, attacks};
+use crate::measure::{self, DecodeBench, Start, StreamBench, attacks};
 use clap::Args;
 use omr_console::{ConsoleError, start_threads};
 use omr_protocol::params::{DEFAULT, SOPHOMR, SetSpec};
+use omr_protocol::rounds::RoundsParams;
 use omr_protocol::{ClueParams, ParamSet, ParamsError};
 
 #[derive(Args)]
@@ -34,6 +35,18 @@ pub(crate) struct BenchWindows {
     params: String,
 }
 
+#[derive(Args)]
+pub(crate) struct BenchPlaces {
+    /// Pages with random seeds; one query of each kind for each
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pages: u64,
+    #[command(flatten)]
+    start: Start,
+    /// Parameter set, with two rounds
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
+    params: String,
+}
+
 pub(super) fn clues(args: &BenchClues, out: &Output<'_>) -> Result<(), LabError> {
     let set = SetSpec::named(&args.params)?;
     let params = ClueParams::named(&args.params)?;
@@ -47,6 +60,12 @@ pub(super) fn clues(args: &BenchClues, out: &Output<'_>) -> Result<(), LabError>
 pub(super) fn windows(args: &BenchWindows, out: &Output<'_>) -> Result<(), LabError> {
     let set = ParamSet::named(&args.params)?;
     out.show(&measure::windows(set.instantomr()?, args.clues, args.seed)?)
+}
+
+pub(super) fn places(args: &BenchPlaces, out: &Output<'_>) -> Result<(), LabError> {
+    start_threads(args.start.threads)?;
+    let params = RoundsParams::named(&args.params)?;
+    out.show(&measure::places(&params, args.pages, args.start.seed))
 }
 
 pub(super) fn decode(bench: &DecodeBench, out: &Output<'_>) -> Result<(), LabError> {

@@ -18,6 +18,17 @@ pub enum Strain {
     Hostile,
 }
 
+impl Strain {
+    /// Returns the poster among the messages of a key, by turns.
+    pub(super) fn of_key(key: u64) -> Self {
+        if key.is_multiple_of(2) {
+            Self::Honest
+        } else {
+            Self::Hostile
+        }
+    }
+}
+
 /// The result of one digest of a soak test.
 #[derive(Clone, Debug, Serialize)]
 pub struct SoakLine {

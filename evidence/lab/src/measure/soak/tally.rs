@@ -37,7 +37,7 @@ impl Rounding {
         out
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         let squares = |r: &Self| r.rms_rounding.powi(2) * r.coefficients as f64;
         let all = self.coefficients + other.coefficients;
         self.rms_rounding = ((squares(self) + squares(other)) / all.max(1) as f64).sqrt();
@@ -117,6 +117,11 @@ impl SoakTally {
 /// given root mean square. The distance is the sum of a uniform error of width `step` (the rounding of bodies) and an
 /// independent Gaussian error, which accounts for the rest. `None` if the rounding alone accounts for all.
 pub fn failure_log2(rms: f64, step: f64) -> Option<f64> {
+    beyond_log2(rms, step, 0.5)
+}
+
+/// Returns [`failure_log2`] for another limit than 0.5.
+pub(super) fn beyond_log2(rms: f64, step: f64, limit: f64) -> Option<f64> {
     const PIECES: usize = 512;
     let variance = rms * rms - step * step / 12.0;
     if variance <= 0.0 {
@@ -125,7 +130,7 @@ pub fn failure_log2(rms: f64, step: f64) -> Option<f64> {
     let sd = variance.sqrt();
     let at = |i: usize| {
         let uniform = ((i as f64 + 0.5) / PIECES as f64 - 0.5) * step;
-        two_sided_tail_log2((0.5 - uniform.abs()) / sd)
+        two_sided_tail_log2((limit - uniform) / sd)
     };
     let terms: Vec<f64> = (0..PIECES).map(at).collect();
     let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -155,6 +160,10 @@ mod tests {
         let pure = failure_log2(0.1, 0.0).expect("a Gaussian part");
         assert!((pure - 5.733e-7_f64.log2()).abs() < 0.02, "{pure}");
         assert!(failure_log2(0.1, 0.4).is_none());
+        // A uniform part of width 1 and a deviation of 0.2 exceed 1 with the chance 0.4 E(max(0, x - 2.5)) = 0.000802.
+        let rms = (0.04 + 1.0 / 12.0_f64).sqrt();
+        let both = beyond_log2(rms, 1.0, 1.0).expect("a Gaussian part");
+        assert!((both - 8.02e-4_f64.log2()).abs() < 0.05, "{both}");
     }
 
     #[test]
