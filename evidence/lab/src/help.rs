@@ -117,11 +117,11 @@ Examples:
   omr-lab bench cluster simulate --costs costs.json --recipients 1000000 \\
     --messages-a-day 20000 --svg cluster.svg
   omr-lab bench cluster simulate --costs costs.json --recipients 1000 \\
-    --messages-a-day 20408 --policy grouped --node-cores 4 --json
+    --messages-a-day 20408 --policy two-rounds --digest-hours 24 --json
   omr-lab bench cluster compare --params insecure-tiny-v4 --recipients 12 \\
     --batches 3
 
-docs/operating.md has what they say.";
+docs/cluster.md has a simulated table.";
 
 pub(crate) const SOAK: &str = "\
 Examples:

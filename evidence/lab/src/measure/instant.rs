@@ -1,6 +1,8 @@
 //! An InstantOMR recipient with a detector and a board, and messages that pass through a session.
 
+use crate::measure::cpu::process_seconds;
 use crate::measure::digest::timed;
+use crate::measure::median::median_of_runs;
 use crate::measure::{BenchError, DigestBench, Setting, Shape, Start, Workload};
 use chacha20::ChaCha20Rng;
 use omr_client::instantomr::detection_key;
@@ -167,6 +169,17 @@ impl InstantUnits {
         let clues = self.clues.get(..count * self.clue_bytes).unwrap_or(&[]);
         let payloads = &self.payloads[..clues.len() / self.clue_bytes * self.payload_bytes];
         Ok(self.session.push(clues, self.clue_bytes, payloads)?)
+    }
+
+    /// Returns the core seconds of a message of several in flight: the median of five runs with `count` messages.
+    ///
+    /// Errors: those of [`InstantUnits::push`].
+    pub(crate) fn message_core_s(&mut self, count: usize) -> Result<f64, BenchError> {
+        let pushed = median_of_runs(5, || {
+            let before = process_seconds();
+            self.push(count).map(|()| process_seconds() - before)
+        });
+        Ok(pushed? / count as f64)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::measure::{Shape, Start};
 use clap::{Args, Subcommand};
 use omr_console::{ConsoleError, start_threads};
 use omr_protocol::ParamSet;
-use omr_protocol::params::SOPHOMR;
+use omr_protocol::params::DEFAULT;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -35,7 +35,7 @@ struct Subject {
     #[command(flatten)]
     start: Start,
     /// Parameter set with SophOMR
-    #[arg(long, value_name = "NAME", default_value = SOPHOMR)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     params: String,
     /// Recipients of one run
     #[arg(long, value_name = "T", default_value_t = 8, value_parser = clap::value_parser!(u8).range(2..=8))]
@@ -226,11 +226,15 @@ fn picture(all: &[Simulation]) -> Result<String, Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    const COSTS: &str = r#"{"format": "omr cluster costs 1", "command": "", "date": "",
-        "machine": {"cpu": "", "cores": 2, "kernels": "avx2"}, "params": "sophomr-v5", "threads": 1,
+    const COSTS: &str = r#"{"format": "omr cluster costs 2", "command": "", "date": "",
+        "machine": {"cpu": "", "cores": 2, "kernels": "avx2"}, "params": "hybrid-v4", "threads": 1,
         "batch_messages": 65536, "together": 8, "first_core_s": 21.1, "next_batch_core_s": 19.0,
         "further_core_s": 11.6, "further_next_batch_core_s": 11.0, "load_core_s": 0.3,
-        "key_bytes": 129984275, "message_bytes": 3535, "digest_bytes": 41181}"#;
+        "key_bytes": 129984275, "message_bytes": 3535, "digest_bytes": 41181, "memory_bytes": 6000000000, "message_core_s": 0.011,
+        "rounds": {"scan_core_s": 0.64, "further_scan_core_s": 0.04, "fetch_core_s": 0.14,
+        "further_fetch_core_s": 0.13, "page_core_s": 0.03, "load_core_s": 0.02, "page_messages": 1824,
+        "block_messages": 512, "key_bytes": 13136146, "scan_bytes": 236824, "query_bytes": 206136,
+        "answer_bytes": 51432, "page_bytes": 17108537, "memory_bytes": 500000000}}"#;
 
     #[test]
     fn costs_of_another_version_or_set_are_refused() {
@@ -239,14 +243,14 @@ mod tests {
             std::fs::write(file.path(), text).expect("written");
             read(file.path(), params)
         };
-        let costs = read(COSTS, Some(SOPHOMR)).expect("sound costs");
+        let costs = read(COSTS, Some(DEFAULT)).expect("sound costs");
         assert_eq!(costs.units.together, 8);
         for (from, to) in [
-            ("costs 1", "costs 2"),
+            ("costs 2", "costs 1"),
             ("21.1", "-21.1"),
-            (SOPHOMR, "insecure-tiny-v4"),
+            (DEFAULT, "insecure-tiny-v4"),
         ] {
-            let refused = read(&COSTS.replacen(from, to, 1), Some(SOPHOMR));
+            let refused = read(&COSTS.replacen(from, to, 1), Some(DEFAULT));
             assert!(matches!(refused, Err(LabError::Sizing { .. })), "{from}");
         }
     }

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 pub(super) const HOUR_US: u64 = 3_600_000_000;
 pub(super) const DAY_US: u64 = 24 * HOUR_US;
+/// The number of messages before the board's end that a fetch of an inbox covers.
+pub(super) const WINDOW: u64 = 1 << 16;
 
 /// The load of a cluster.
 #[derive(Clone, Copy, Debug, Serialize, Args)]
@@ -33,11 +35,14 @@ pub enum Policy {
     Grouped,
     /// One of each batch for each recipient when the batch is full, together (`omr id new --batches`)
     Orders,
+    /// Both of two rounds once a day for each recipient, at one of 24 times: scans of the messages since the last ones,
+    /// and fetches from the newest 65,536
+    TwoRounds,
 }
 
 impl Policy {
     /// All policies.
-    pub const ALL: [Self; 3] = [Self::Daily, Self::Grouped, Self::Orders];
+    pub const ALL: [Self; 4] = [Self::Daily, Self::Grouped, Self::Orders, Self::TwoRounds];
 
     /// Returns the policy's name.
     #[must_use]
@@ -46,6 +51,7 @@ impl Policy {
             Self::Daily => "daily",
             Self::Grouped => "grouped",
             Self::Orders => "orders",
+            Self::TwoRounds => "two-rounds",
         }
     }
 }
@@ -64,16 +70,44 @@ pub struct Prices {
     pub gb_fetched_price: Option<f64>,
 }
 
+/// The work of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Work {
+    /// Digests of a number of batches.
+    Digests { batches: u64 },
+    /// Scans of a board with this number of messages.
+    Scans { board: u64 },
+    /// Answers to queries about a board with this number of messages.
+    Fetches { board: u64 },
+}
+
 /// A run of the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Run {
     /// The time of the request, in microseconds.
     pub(super) at_us: u64,
+    /// The time of the recipient's first request: for a fetch that of its scan.
+    pub(super) begun_us: u64,
     pub(super) recipients: u64,
-    pub(super) batches: u64,
+    pub(super) work: Work,
     /// The range of messages, by number.
     pub(super) piece: u64,
     pub(super) messages: u64,
+}
+
+impl Run {
+    /// Returns the fetch of each recipient after this run, without its time: every scan of more messages than a scan has
+    /// room for has one, whatever was found.
+    pub(super) fn fetch(&self, costs: &UnitCosts) -> Option<Self> {
+        match self.work {
+            Work::Scans { board } if self.messages > costs.rounds.block_messages => Some(Self {
+                work: Work::Fetches { board },
+                messages: self.messages.max(WINDOW),
+                ..*self
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// Returns all runs of a load in the order of their times.
@@ -90,8 +124,9 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
             for day in 0..load.days {
                 let asked = times.iter().zip(0..).map(|(time, who)| Run {
                     at_us: day * DAY_US + time,
+                    begun_us: day * DAY_US + time,
                     recipients: 1,
-                    batches,
+                    work: Work::Digests { batches },
                     piece: day * load.recipients + who,
                     messages: load.messages_a_day,
                 });
@@ -100,18 +135,13 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
         }
         Policy::Grouped => {
             for hour in 0..24 * load.days {
-                // Recipients are distributed as evenly as possible.
-                let place = hour % 24;
-                let recipients = load.recipients * (place + 1) / 24 - load.recipients * place / 24;
-                let at_us = hour * HOUR_US;
-                let run = Run {
-                    at_us,
-                    recipients,
-                    batches,
-                    piece: hour,
-                    messages: load.messages_a_day,
-                };
-                runs.extend(groups(run, costs.together));
+                runs.extend(at_hour(hour, load, costs, Work::Digests { batches }));
+            }
+        }
+        Policy::TwoRounds => {
+            for hour in 0..24 * load.days {
+                let board = WINDOW + load.messages_a_day * (hour + 1) / 24;
+                runs.extend(at_hour(hour, load, costs, Work::Scans { board }));
             }
         }
         Policy::Orders => {
@@ -123,8 +153,9 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
                 }
                 let run = Run {
                     at_us,
+                    begun_us: at_us,
                     recipients: load.recipients,
-                    batches: 1,
+                    work: Work::Digests { batches: 1 },
                     piece: fill,
                     messages: costs.batch_messages,
                 };
@@ -134,6 +165,20 @@ pub(super) fn runs(policy: Policy, load: &Load, costs: &UnitCosts, seed: u64) ->
     }
     runs.sort_by_key(|run| run.at_us);
     runs
+}
+
+/// Returns the runs for the recipients whose time of the day is this hour. They are distributed as evenly as possible.
+fn at_hour(hour: u64, load: &Load, costs: &UnitCosts, work: Work) -> impl Iterator<Item = Run> {
+    let place = hour % 24;
+    let run = Run {
+        at_us: hour * HOUR_US,
+        begun_us: hour * HOUR_US,
+        recipients: load.recipients * (place + 1) / 24 - load.recipients * place / 24,
+        work,
+        piece: hour,
+        messages: load.messages_a_day,
+    };
+    groups(run, costs.together)
 }
 
 /// Divides a run into runs of at most `together` recipients, the fullest first.

@@ -1,24 +1,30 @@
 //! Units of work that are run and timed: their costs, and a check of the simulation against a queue of them.
 
-use super::policy::Run;
+mod rounds;
+
+use super::policy::{Run, Work};
 use super::simulate::{Nodes, queue};
 use super::{ClusterCosts, UnitCosts};
 use crate::measure::cpu::process_seconds;
-use crate::measure::{BenchError, DigestBench, Setting, Shape};
+use crate::measure::{BenchError, DigestBench, InstantUnits, Setting, Shape};
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
+use omr_detector::memory::{self, key_bytes, run_bytes};
 use omr_detector::sophomr::{Detector, TOGETHER, digests};
 use omr_detector::{MessageSource, Messages, Progress};
 use omr_protocol::clue::KeptHashes;
 use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Params};
-use omr_protocol::{ParamSet, SEED_BYTES, Sealing};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
+use rounds::RealRounds;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The number of batches whose digests are measured.
 const BATCHES: usize = 2;
+/// The number of messages that InstantOMR processes at a time.
+const CHUNK: usize = 64;
 
 /// A board in memory, and keys as files.
 pub struct Real<'a> {
@@ -26,6 +32,10 @@ pub struct Real<'a> {
     plan: DigestPlan,
     board: Messages,
     keys: Vec<Vec<u8>>,
+    rounds: RealRounds,
+    /// Bytes of memory of a run of digests and of one of scans, with their keys.
+    memory: [u64; 2],
+    instant: Option<InstantUnits>,
     progress: &'a dyn Progress,
 }
 
@@ -68,11 +78,15 @@ impl<'a> Real<'a> {
             })
         };
         let (mut keys, mut clues) = (Vec::new(), Vec::new());
+        let mut rounds = RealRounds::new(set, shape.payload_bytes)?;
         for recipient in 0..recipients as u64 {
             let mut rng = ChaCha20Rng::seed_from_u64(seed.wrapping_add(recipient));
             let Keys {
-                clue, detection, ..
+                secret,
+                clue,
+                detection,
             } = bench.keys(&params, &mut rng);
+            rounds.add(&secret, &mut rng)?;
             let mut file = Vec::new();
             detection.write(&params, &mut file)?;
             keys.push(file);
@@ -82,11 +96,22 @@ impl<'a> Real<'a> {
         let plan = DigestPlan::new(&params, 0..messages, shape.bound, Some(shape.payload_bytes))?;
         // The memory that digests use is allocated once.
         Detector::new(params.clone(), DetectionKey::read(&params, &keys[0][..])?).take_memory();
+        let memory = [
+            memory_bytes(set, EngineKind::Sophomr, recipients)?,
+            memory_bytes(set, EngineKind::Rounds, recipients)?,
+        ];
+        let instant = match set.instantomr() {
+            Ok(instant) => Some(InstantUnits::new(instant, CHUNK as u64, None, seed)?),
+            Err(_) => None,
+        };
         Ok(Self {
             params,
             plan,
             board,
             keys,
+            rounds,
+            memory,
+            instant,
             progress,
         })
     }
@@ -117,6 +142,9 @@ impl<'a> Real<'a> {
             message_bytes: (self.board.clue_bytes() + self.plan.payload_bytes().unwrap_or(0))
                 as u64,
             digest_bytes: digest as u64,
+            memory_bytes: self.memory[0],
+            message_core_s: self.message_core_s()?,
+            rounds: self.rounds.costs(&mut self.board, self.memory[1])?,
         };
         Ok(ClusterCosts::new(
             command,
@@ -127,12 +155,13 @@ impl<'a> Real<'a> {
         ))
     }
 
-    /// Runs three queues with one worker and compares them with the simulation: digests one by one, digests together,
-    /// and digests of each batch for all recipients.
+    /// Runs queues with one worker and compares them with the simulation: digests one by one, digests together, digests
+    /// of each batch for all recipients, and both of two rounds together.
     ///
     /// Errors: those of all steps.
     pub fn compare(&mut self, costs: &UnitCosts) -> Result<Vec<Compared>, BenchError> {
-        let (recipients, batches) = (self.keys.len(), self.plan.batches());
+        let recipients = self.keys.len();
+        let batches = self.plan.batches() as u64;
         let groups = |most: usize| -> Vec<Range<usize>> {
             let starts = (0..recipients).step_by(most);
             starts
@@ -142,19 +171,38 @@ impl<'a> Real<'a> {
         let mut all = Vec::new();
         for (name, most) in [("one by one", 1), ("together", costs.together as usize)] {
             let groups = groups(most.min(TOGETHER));
-            let (_, real_s) = cpu(|| self.digests(&groups, 0..batches))?;
+            let (_, real_s) = cpu(|| self.digests(&groups, 0..self.plan.batches()))?;
             let runs: Vec<Run> = groups
                 .iter()
-                .map(|group| run(group.len(), batches))
+                .map(|group| run(group.len(), Work::Digests { batches }))
                 .collect();
             all.push(self.compared(name, real_s, &runs, costs));
         }
         let groups = groups(costs.together as usize);
+        let mut numbers = 0..self.plan.batches();
         let (_, real_s) =
-            cpu(|| (0..batches).try_for_each(|batch| self.digests(&groups, batch..batch + 1)))?;
-        let of_batch = || groups.iter().map(|group| run(group.len(), 1));
+            cpu(|| numbers.try_for_each(|batch| self.digests(&groups, batch..batch + 1)))?;
+        let of_batch = || {
+            let work = Work::Digests { batches: 1 };
+            groups.iter().map(move |group| run(group.len(), work))
+        };
         let runs: Vec<Run> = (0..batches).flat_map(|_| of_batch()).collect();
         all.push(self.compared("batch by batch", real_s, &runs, costs));
+        let messages = self.plan.range();
+        let real_s = self
+            .rounds
+            .queue(&mut self.board, messages.clone(), &groups)?;
+        let work = Work::Scans {
+            board: messages.end,
+        };
+        let runs: Vec<Run> = groups
+            .iter()
+            .map(|group| Run {
+                messages: messages.end,
+                ..run(group.len(), work)
+            })
+            .collect();
+        all.push(self.compared("two rounds", real_s, &runs, costs));
         Ok(all)
     }
 
@@ -184,8 +232,9 @@ impl<'a> Real<'a> {
             // Everything is in memory.
             node_bandwidth: f64::INFINITY,
             nodes: Some(1),
+            digest_hours: 1,
         };
-        let done = queue(runs, 1, &worker, costs, u64::MAX);
+        let done = queue(runs, 1, &worker, costs, u64::MAX, 1);
         let predicted_s = done.busy_us as f64 / 1e6;
         Compared {
             queue: queue_name,
@@ -195,6 +244,14 @@ impl<'a> Real<'a> {
             real_s,
             predicted_over_real: predicted_s / real_s,
         }
+    }
+
+    fn message_core_s(&mut self) -> Result<Option<f64>, BenchError> {
+        let measured = self
+            .instant
+            .as_mut()
+            .map(|units| units.message_core_s(CHUNK));
+        measured.transpose()
     }
 
     fn load(&self, recipients: Range<usize>) -> Result<Vec<Detector>, BenchError> {
@@ -228,14 +285,27 @@ impl<'a> Real<'a> {
     }
 }
 
-fn run(recipients: usize, batches: usize) -> Run {
+fn run(recipients: usize, work: Work) -> Run {
     Run {
         at_us: 0,
+        begun_us: 0,
         recipients: recipients as u64,
-        batches: batches as u64,
+        work,
         piece: 0,
         messages: 0,
     }
+}
+
+/// Returns the bytes of memory of a run for some recipients over one batch, with their keys.
+fn memory_bytes(set: &ParamSet, engine: EngineKind, recipients: usize) -> Result<u64, BenchError> {
+    let clues = ClueKind::Bound;
+    let shape = memory::Shape {
+        recipients,
+        batches: 1,
+        threads: rayon::current_num_threads(),
+    };
+    let key = key_bytes(engine, set.key_file_bytes(engine, clues)?);
+    Ok(run_bytes(set, engine, clues, shape)? + recipients as u64 * key)
 }
 
 /// Reads messages into memory, so that making them is not measured.

@@ -1,20 +1,19 @@
-//! The simulation of the queue and the nodes, run by run.
+//! The nodes, the network, the storage and the price of a load.
 
-use super::policy::{DAY_US, Load, Policy, Prices, Run, runs};
+mod queue;
+
+pub(super) use queue::queue;
+
+use super::policy::{DAY_US, Load, Policy, Prices, WINDOW, runs};
 use super::{ClusterCosts, UnitCosts};
 use crate::measure::sizing::{BUSY, kept_bytes};
 use clap::Args;
-use hdrhistogram::Histogram;
+use queue::whole_s;
 use serde::Serialize;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
 /// The days of a month, for prices.
 const MONTH_DAYS: f64 = 365.0 / 12.0;
-/// The largest wait, in milliseconds, that the histogram distinguishes: three years.
-const LONGEST_MS: u64 = 100_000_000_000;
-/// The days that a server keeps finished digests by default, for single digests and for orders.
-const DIGEST_DAYS: f64 = 7.0;
+/// The days that a server keeps digests of orders by default.
 const ORDER_DAYS: f64 = 30.0;
 
 /// The machines.
@@ -32,6 +31,9 @@ pub struct Nodes {
     /// Nodes; as many as work 70 % of the time unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub nodes: Option<u64>,
+    /// How long the server keeps a finished digest, scan or answer: its limits.digest_hours
+    #[arg(long, value_name = "H", default_value_t = 168, value_parser = clap::value_parser!(u64).range(1..=8760))]
+    pub digest_hours: u64,
 }
 
 /// The result of a simulation.
@@ -50,7 +52,7 @@ pub struct Simulation {
 /// The requirements of one policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicySizing {
-    /// The rule for the times of digests.
+    /// The rule for the times of digests, or of both rounds.
     pub policy: Policy,
     /// Runs in a day.
     pub runs_a_day: f64,
@@ -64,7 +66,7 @@ pub struct PolicySizing {
     pub cores: u64,
     /// The share of time that the nodes are busy.
     pub busy: f64,
-    /// The median wait, from the request or from a full batch to the digest.
+    /// The median wait, from the request or from a full batch to the digest, or to the answer of the second round.
     pub wait_median_s: f64,
     /// The 99th percentile of the wait.
     pub wait_p99_s: f64,
@@ -72,30 +74,22 @@ pub struct PolicySizing {
     pub left: u64,
     /// Bytes of keys that nodes fetch in a day.
     pub keys_a_day_bytes: u64,
-    /// Bytes of messages that nodes fetch in a day.
+    /// Bytes of messages and queries that nodes fetch in a day.
     pub messages_a_day_bytes: u64,
     /// Bits per second that all nodes together fetch, on average over their busy time.
     pub fetched_bandwidth: f64,
     /// Bytes of keys in storage.
     pub keys_bytes: u64,
-    /// Bytes of digests in storage.
+    /// Bytes of digests, or of scans and answers, in storage.
     pub digests_bytes: u64,
     /// Bytes of the board after a year.
     pub board_a_year_bytes: u64,
+    /// Bytes of all of these in storage.
+    pub stored_bytes: u64,
+    /// Bytes of memory of a node: a run with its keys, and prepared pages.
+    pub memory_bytes: u64,
     /// The price of everything for a month, with the board of a year.
     pub month_price: Option<f64>,
-}
-
-/// The result of a queue.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) core_s: f64,
-    pub(super) busy_us: u64,
-    pub(super) end_us: u64,
-    pub(super) left: u64,
-    key_bytes: u64,
-    message_bytes: u64,
-    waits: Histogram<u64>,
 }
 
 impl Simulation {
@@ -132,23 +126,21 @@ impl PolicySizing {
     ) -> Self {
         let runs = runs(policy, &load, costs, seed);
         let days = load.days as f64;
-        let core_s = runs.iter().map(|run| core_s(run, costs)).sum::<f64>() / days;
-        let cores_busy = core_s / 86_400.0 / machines.efficiency;
-        let enough = (cores_busy / BUSY / machines.node_cores as f64).ceil() as u64;
+        let all_s: f64 = runs.iter().map(|run| whole_s(run, costs)).sum();
+        let cores = all_s / days / 86_400.0 / machines.efficiency / BUSY;
+        let enough = (cores / machines.node_cores as f64).ceil() as u64;
         let nodes = machines.nodes.unwrap_or(enough.max(1));
-        let done = queue(&runs, nodes, &machines, costs, load.days * DAY_US);
+        let done = queue(&runs, nodes, &machines, costs, load.days * DAY_US, seed);
+        let core_s = (done.core_s + done.left_core_s) / days;
         let a_day = |bytes: u64| (bytes as f64 / days) as u64;
         let fetched = done.key_bytes + done.message_bytes;
         let worked_s = done.busy_us as f64 / 1e6 / nodes as f64;
-        let kept = match policy {
-            Policy::Daily | Policy::Grouped => DIGEST_DAYS,
-            Policy::Orders => ORDER_DAYS * load.messages_a_day as f64 / costs.batch_messages as f64,
-        };
+        let kept = Kept::new(policy, &load, &machines, costs);
         let mut sizing = Self {
             policy,
-            runs_a_day: runs.len() as f64 / days,
+            runs_a_day: (done.runs + done.left) as f64 / days,
             core_seconds_a_day: core_s,
-            cores_busy,
+            cores_busy: core_s / 86_400.0 / machines.efficiency,
             nodes,
             cores: nodes * machines.node_cores,
             busy: done.busy_us as f64 / (nodes * done.end_us.max(1)) as f64,
@@ -158,9 +150,11 @@ impl PolicySizing {
             keys_a_day_bytes: a_day(done.key_bytes),
             messages_a_day_bytes: a_day(done.message_bytes),
             fetched_bandwidth: fetched as f64 * 8.0 / worked_s.max(1e-6),
-            keys_bytes: load.recipients * costs.key_bytes,
-            digests_bytes: (load.recipients as f64 * costs.digest_bytes as f64 * kept) as u64,
-            board_a_year_bytes: 365 * load.messages_a_day * kept_bytes(costs.message_bytes),
+            keys_bytes: kept.keys,
+            digests_bytes: kept.digests,
+            board_a_year_bytes: kept.board,
+            stored_bytes: kept.keys + kept.digests + kept.board,
+            memory_bytes: kept.memory,
             month_price: None,
         };
         sizing.month_price = sizing.price(prices, fetched as f64 / days);
@@ -169,81 +163,50 @@ impl PolicySizing {
 
     /// Returns the price of a month, if all prices are known.
     fn price(&self, prices: &Prices, fetched_a_day: f64) -> Option<f64> {
-        let stored = self.keys_bytes + self.digests_bytes + self.board_a_year_bytes;
         let cores = self.cores as f64 * 24.0 * MONTH_DAYS * prices.core_hour_price?;
-        let storage = stored as f64 / 1e9 * prices.gb_month_price?;
+        let storage = self.stored_bytes as f64 / 1e9 * prices.gb_month_price?;
         let fetched = fetched_a_day * MONTH_DAYS / 1e9 * prices.gb_fetched_price.unwrap_or(0.0);
         Some(cores + storage + fetched)
     }
 }
 
-/// Returns the core seconds of a run, including its keys.
-pub(super) fn core_s(run: &Run, costs: &UnitCosts) -> f64 {
-    run.recipients as f64 * costs.load_core_s + costs.run_s(run.recipients, run.batches)
+/// The bytes that a policy stores, and those of a node's memory.
+struct Kept {
+    keys: u64,
+    digests: u64,
+    board: u64,
+    memory: u64,
 }
 
-/// Processes runs in order, on nodes that process one at a time, up to a time.
-pub(super) fn queue(
-    runs: &[Run],
-    nodes: u64,
-    machines: &Nodes,
-    costs: &UnitCosts,
-    end_us: u64,
-) -> Outcome {
-    let mut done = Outcome {
-        core_s: 0.0,
-        busy_us: 0,
-        end_us,
-        left: 0,
-        key_bytes: 0,
-        message_bytes: 0,
-        waits: Histogram::new_with_bounds(1, LONGEST_MS, 3).expect("three digits"),
-    };
-    // The time at which each node is free, and the messages that it last processed.
-    let mut free: BinaryHeap<Reverse<(u64, u64)>> =
-        (0..nodes).map(|node| Reverse((0, node))).collect();
-    let mut hot = vec![u64::MAX; nodes as usize];
-    let mut waiting = VecDeque::new();
-    let mut coming = runs.iter().peekable();
-    while let Some(Reverse((since, node))) = free.pop() {
-        let next = coming.peek().map(|run| run.at_us);
-        let now = match (waiting.is_empty(), next) {
-            (false, _) => since,
-            (true, Some(at)) => since.max(at),
-            (true, None) => break,
+impl Kept {
+    fn new(policy: Policy, load: &Load, machines: &Nodes, costs: &UnitCosts) -> Self {
+        let days = machines.digest_hours as f64 / 24.0;
+        let batches = load.messages_a_day as f64 / costs.batch_messages as f64;
+        let rounds = &costs.rounds;
+        let digest = costs.digest_bytes as f64;
+        // Of one recipient.
+        let (key, digests, memory) = match policy {
+            Policy::Daily | Policy::Grouped => (costs.key_bytes, digest * days, costs.memory_bytes),
+            Policy::Orders => {
+                let made = ORDER_DAYS * batches;
+                (costs.key_bytes, digest * made, costs.memory_bytes)
+            }
+            Policy::TwoRounds => {
+                let both = rounds.scan_bytes as f64 * batches + rounds.answer_bytes as f64;
+                // A window that does not begin with a page touches one more.
+                let window = load.messages_a_day.max(WINDOW);
+                let pages = window.div_ceil(rounds.page_messages) + 1;
+                let memory = rounds.memory_bytes + pages * rounds.page_bytes;
+                (rounds.key_bytes, both * days, memory)
+            }
         };
-        while let Some(run) = coming.next_if(|run| run.at_us <= now) {
-            waiting.push_back(run);
+        Self {
+            keys: load.recipients * key,
+            digests: (load.recipients as f64 * digests) as u64,
+            board: 365 * load.messages_a_day * kept_bytes(costs.message_bytes),
+            memory,
         }
-        if now >= end_us {
-            break;
-        }
-        let Some(run) = waiting.pop_front() else {
-            free.push(Reverse((now, node)));
-            continue;
-        };
-        // A node that was idle starts a run when the run is requested, not before.
-        let now = now.max(run.at_us);
-        let messages = if std::mem::replace(&mut hot[node as usize], run.piece) == run.piece {
-            0
-        } else {
-            run.messages * costs.message_bytes
-        };
-        let keys = run.recipients * costs.key_bytes;
-        let work_s = core_s(run, costs) / (machines.node_cores as f64 * machines.efficiency);
-        let fetch_s = (keys + messages) as f64 * 8.0 / machines.node_bandwidth;
-        let takes_us = (work_s.max(fetch_s) * 1e6).ceil() as u64;
-        done.core_s += core_s(run, costs);
-        done.busy_us += takes_us.min(end_us.saturating_sub(now));
-        done.key_bytes += keys;
-        done.message_bytes += messages;
-        // In milliseconds.
-        done.waits
-            .saturating_record((now + takes_us - run.at_us) / 1000);
-        free.push(Reverse((now + takes_us, node)));
     }
-    done.left = (waiting.len() + coming.count()) as u64;
-    done
 }
 
 #[cfg(test)]

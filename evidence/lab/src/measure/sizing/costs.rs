@@ -1,7 +1,5 @@
 //! Measured costs of a batch and of a message on a machine.
 
-use crate::measure::cpu::process_seconds;
-use crate::measure::median::median_of_runs;
 use crate::measure::report::Machine;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{BenchError, DigestBench, InstantUnits, Setting};
@@ -17,8 +15,6 @@ pub const COSTS_FORMAT: &str = "omr measured costs 1";
 
 /// The number of messages that are processed at a time.
 const CHUNK: usize = 64;
-/// The number of runs; the median counts.
-const RUNS: usize = 5;
 
 /// The costs of a batch and of a message on a machine, in processor time, which other work on the machine affects
 /// less than wall-clock time.
@@ -63,11 +59,7 @@ impl MeasuredCosts {
         let yardstick = Yardstick::start(true);
         // First, because a process's peak never decreases.
         let mut units = InstantUnits::new(instant, CHUNK as u64, None, seed)?;
-        let pushed = median_of_runs(RUNS, || {
-            let before = process_seconds();
-            units.push(CHUNK).map(|()| process_seconds() - before)
-        });
-        let message_core_s = pushed? / CHUNK as f64;
+        let message_core_s = units.message_core_s(CHUNK)?;
         let instant_peak_bytes = peak_rss_bytes();
         let kernels = units.kernels();
         drop(units);

@@ -1,89 +1,7 @@
-//! Compares the queue with results computed by hand.
+//! Compares policies with results computed by hand.
 
+use super::queue::tests::{costs, machines};
 use super::*;
-
-fn costs() -> UnitCosts {
-    UnitCosts {
-        batch_messages: 1000,
-        together: 8,
-        first_core_s: 20.0,
-        next_batch_core_s: 18.0,
-        further_core_s: 10.0,
-        further_next_batch_core_s: 9.0,
-        load_core_s: 0.5,
-        key_bytes: 1000,
-        message_bytes: 10,
-        digest_bytes: 50,
-    }
-}
-
-fn machines(node_cores: u64) -> Nodes {
-    Nodes {
-        node_cores,
-        efficiency: 1.0,
-        node_bandwidth: 1e9,
-        nodes: None,
-    }
-}
-
-fn run(at_s: u64, recipients: u64, batches: u64, piece: u64) -> Run {
-    Run {
-        at_us: at_s * 1_000_000,
-        recipients,
-        batches,
-        piece,
-        messages: 1000,
-    }
-}
-
-#[test]
-fn runs_wait_for_each_other_and_for_their_arrays() {
-    // 20.5 s each on one core, 58 s for the last: 2 recipients and 2 batches.
-    let runs = [run(0, 1, 1, 7), run(1, 1, 1, 7), run(100, 2, 2, 8)];
-    let end = 1_000_000_000;
-    let done = queue(&runs, 1, &machines(1), &costs(), end);
-    let last = 20.0 + 18.0 + 10.0 + 9.0 + 2.0 * 0.5;
-    assert!((done.core_s - (41.0 + last)).abs() < 1e-9);
-    assert_eq!(done.busy_us, ((41.0 + last) * 1e6) as u64);
-    // 20.5 s, 40 s, and the last one.
-    assert!((40_000..40_100).contains(&done.waits.value_at_quantile(0.5)));
-    assert!((57_900..58_100).contains(&done.waits.max()));
-    assert_eq!(
-        (done.key_bytes, done.message_bytes, done.left),
-        (4000, 20_000, 0)
-    );
-    // A second node takes the second run at once, and fetches the messages itself.
-    let two = queue(&runs, 2, &machines(1), &costs(), end);
-    assert!((20_400..20_600).contains(&two.waits.value_at_quantile(0.5)));
-    assert_eq!(two.message_bytes, 30_000);
-    // If the network is slower than the work, it determines the time.
-    let slow_network = Nodes {
-        node_bandwidth: 800.0,
-        ..machines(1)
-    };
-    let slow = queue(&runs[..1], 1, &slow_network, &costs(), end);
-    assert_eq!(slow.busy_us, 110_000_000);
-    // Runs that cannot be finished in time are counted.
-    let left = queue(&runs, 1, &machines(1), &costs(), 30_000_000);
-    assert_eq!((left.left, left.busy_us), (1, 30_000_000));
-}
-
-#[test]
-fn nodes_that_were_idle_begin_when_they_are_asked() {
-    let runs = [run(100, 1, 1, 7), run(100, 1, 1, 8), run(100, 1, 1, 9)];
-    let done = queue(&runs, 2, &machines(1), &costs(), 1_000_000_000);
-    let waits = [
-        done.waits.min(),
-        done.waits.value_at_quantile(0.5),
-        done.waits.max(),
-    ];
-    for (wait, expected) in waits.into_iter().zip([20_500, 20_500, 41_000]) {
-        assert!(
-            wait.abs_diff(expected) <= expected / 100,
-            "{wait} {expected}"
-        );
-    }
-}
 
 #[test]
 fn policies_look_at_every_message_for_every_recipient() {
@@ -101,6 +19,7 @@ fn policies_look_at_every_message_for_every_recipient() {
     assert_eq!(count(Policy::Daily), (800, 800));
     // 24 times of 4 or 5 recipients, a run each.
     assert_eq!(count(Policy::Grouped), (800, 24 * 8));
+    assert_eq!(count(Policy::TwoRounds), (800, 24 * 8));
     // Batches are full after 2, 4 and 6 days; 13 runs serve a hundred.
     assert_eq!(count(Policy::Orders), (300, 3 * 13));
 }
@@ -145,4 +64,20 @@ fn sizes_and_prices_follow() {
         (1_500_000, None)
     );
     assert!(orders.core_seconds_a_day < daily.core_seconds_a_day);
+    let rounds = of(Policy::TwoRounds, &prices);
+    // A scan and an answer of each of seven days; 656 pages of a window, and one more.
+    assert_eq!(
+        (rounds.keys_bytes, rounds.digests_bytes, rounds.memory_bytes),
+        (100_000, 7 * 420_000, 300 + 657 * 7)
+    );
+    assert_eq!(
+        rounds.stored_bytes,
+        rounds.keys_bytes + rounds.digests_bytes + rounds.board_a_year_bytes
+    );
+    let fewer_hours = Nodes {
+        digest_hours: 24,
+        ..machines(1)
+    };
+    let day = PolicySizing::new(Policy::TwoRounds, load, fewer_hours, &costs(), &prices, 1);
+    assert_eq!(day.digests_bytes, 420_000);
 }
