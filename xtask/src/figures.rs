@@ -1,4 +1,8 @@
-//! Writes the tables of figures in README.md and docs/performance.md, from one run of `omr-lab bench all --json`.
+//! Writes figures into documents: tables from one run of `omr-lab bench all --json`, and those of a cluster and the chart
+//! of the engines from `omr-lab bench cluster simulate --json`.
+
+mod chart;
+mod cluster;
 
 use std::fmt::Write;
 use std::fs;
@@ -13,37 +17,61 @@ use crate::files;
 const FIGURES: &str = "docs/figures.json";
 /// The output of a measured graphics card.
 const CARD: &str = "docs/gpu.json";
+/// The output of a simulated cluster.
+const CLUSTER: &str = "docs/cluster.json";
+/// The chart of docs/engines.md.
+const CHART: &str = "docs/engines.svg";
 /// The lines before and after the figures on a page.
 const MARKERS: [&str; 2] = ["<!-- figures -->", "<!-- end -->"];
 
-/// Takes the output of a run over and writes it into the pages.
+/// Takes the output of a run or of a simulated cluster over and writes it into the pages.
 pub(crate) fn take(root: &Path, file: &Path) -> Result<(), XtaskError> {
     let document = read(file)?;
-    let card = read(&root.join(CARD))?;
-    // Both are written before a page changes, so that a figure that is missing changes none.
-    let (short, long) = (readme(&document, &card)?, performance(&document)?);
-    let engines = engines(&document)?;
-    let kept = root.join(FIGURES);
+    let (figures, cluster) = (root.join(FIGURES), root.join(CLUSTER));
+    // All is made before a page changes, so that a figure that is missing changes none.
+    let (pages, kept) = if document.get("policies").is_some() {
+        (Pages::new(root, &read(&figures)?, &document)?, cluster)
+    } else {
+        (Pages::new(root, &document, &read(&cluster)?)?, figures)
+    };
     let text = serde_json::to_string_pretty(&document)? + "\n";
     fs::write(&kept, text).map_err(XtaskError::io(&kept))?;
-    files::section(&root.join("README.md"), MARKERS, &short, true)?;
-    files::section(&root.join("docs/engines.md"), MARKERS, &engines, true)?;
-    files::section(&root.join("docs/performance.md"), MARKERS, &long, true)
+    pages.put(root, true)
 }
 
-/// Compares the pages with the run that was taken over last, if there was one.
+/// Compares the pages with what was taken over last.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
-    let kept = root.join(FIGURES);
-    if !kept.exists() {
-        return Ok(());
+    let (document, simulated) = (read(&root.join(FIGURES))?, read(&root.join(CLUSTER))?);
+    Pages::new(root, &document, &simulated)?.put(root, false)
+}
+
+/// The figures of each page, and the chart.
+struct Pages {
+    sections: [(&'static str, String); 4],
+    chart: String,
+}
+
+impl Pages {
+    fn new(root: &Path, document: &Value, simulated: &Value) -> Result<Self, XtaskError> {
+        let card = read(&root.join(CARD))?;
+        Ok(Self {
+            sections: [
+                ("README.md", readme(document, &card)?),
+                ("docs/engines.md", engines(document)?),
+                ("docs/performance.md", performance(document)?),
+                ("docs/cluster.md", cluster::table(simulated)?),
+            ],
+            chart: cluster::engines(simulated)?,
+        })
     }
-    let (document, card) = (read(&kept)?, read(&root.join(CARD))?);
-    let short = readme(&document, &card)?;
-    files::section(&root.join("README.md"), MARKERS, &short, false)?;
-    let engines = engines(&document)?;
-    files::section(&root.join("docs/engines.md"), MARKERS, &engines, false)?;
-    let long = performance(&document)?;
-    files::section(&root.join("docs/performance.md"), MARKERS, &long, false)
+
+    /// Writes the pages, or compares what stands there.
+    fn put(&self, root: &Path, writes: bool) -> Result<(), XtaskError> {
+        for (page, text) in &self.sections {
+            files::section(&root.join(page), MARKERS, text, writes)?;
+        }
+        files::whole(&root.join(CHART), &self.chart, writes)
+    }
 }
 
 fn read(path: &Path) -> Result<Value, XtaskError> {

@@ -56,14 +56,22 @@ pub(crate) fn section(
     };
     let (head, rest) = before.split_once(start).ok_or_else(|| expected(start))?;
     let (_, tail) = rest.split_once(end).ok_or_else(|| expected(end))?;
-    let after = format!("{head}{start}\n{text}{end}{tail}");
-    if before == after {
+    whole(page, &format!("{head}{start}\n{text}{end}{tail}"), writes)
+}
+
+/// Writes a file, or compares it with `text`.
+///
+/// Errors: `Stale` for another text that is not to be written.
+pub(crate) fn whole(path: &Path, text: &str, writes: bool) -> Result<(), XtaskError> {
+    if writes {
+        return fs::write(path, text).map_err(XtaskError::io(path));
+    }
+    let found = fs::read_to_string(path).map_err(XtaskError::io(path))?;
+    if found == text {
         Ok(())
-    } else if writes {
-        fs::write(page, after).map_err(XtaskError::io(page))
     } else {
         Err(XtaskError::Stale {
-            path: page.to_path_buf(),
+            path: path.to_path_buf(),
         })
     }
 }

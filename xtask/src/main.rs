@@ -54,7 +54,8 @@ usage: cargo xtask <command>
   cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
   gpu                     tests and measures the first graphics card and writes docs/gpu.md; outside CI
                           (--pack DIR: what another machine needs, which says there xtask gpu --with DIR)
-  figures FILE            the tables of README.md and docs/performance.md, from the output of `omr-lab bench all --json`
+  figures FILE            figures in documents, from the output of `omr-lab bench all --json` or of `omr-lab bench cluster
+                          simulate --json`
   trials                  servers and mail whose processes are killed, about a minute
   hardware                the accelerator below hw/ in simulation, with its mutants: by Verilator
   browser                 the status page of a running server in a browser
