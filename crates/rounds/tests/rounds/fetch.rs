@@ -83,7 +83,7 @@ fn every_bucket_answers_at_full_size() {
     assert!(worst < 0.4, "{worst}");
 }
 
-/// Bodies have so many bits that noise is much larger than their rounding.
+/// Bodies have 29 bits, so that noise is much larger than their rounding.
 #[test]
 fn noise_is_that_of_the_formula() {
     let exact = FetchSpec {

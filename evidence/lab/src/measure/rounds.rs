@@ -120,7 +120,7 @@ impl RoundsFigures {
     }
 }
 
-/// A recipient, and a detector with her key.
+/// A recipient, and a detector with the recipient's key.
 pub(super) struct Person {
     pub(super) secret: SecretKey,
     pub(super) address: ClueKey,

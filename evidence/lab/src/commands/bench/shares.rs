@@ -19,7 +19,7 @@ pub(crate) struct BenchShares {
     /// Threads to work on; several numbers separated by commas
     #[arg(long, value_name = "T", value_delimiter = ',', default_value = "1,2", value_parser = threads())]
     threads: Vec<u16>,
-    /// Runs of each, of which the median is printed
+    /// Runs of each; the medians are printed
     #[arg(long, value_name = "R", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Pertinent messages among them

@@ -223,9 +223,9 @@ struct OfKey<'a> {
 
 /// The distances of a batch, in steps of a rounded body, for each coordinate.
 struct Measured {
-    /// Those in the scan.
+    /// The distances in the scan.
     scanned: [Vec<f64>; COORDINATES],
-    /// Those of the clues in the clear; `None` for a clue that does not parse.
+    /// The distances of the clues in the clear; `None` for a clue that does not parse.
     clear: Vec<Option<[f64; COORDINATES]>>,
 }
 

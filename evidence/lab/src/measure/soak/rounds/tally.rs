@@ -107,7 +107,7 @@ pub struct RoundsTally {
     pub predicted_miss_log2: f64,
     /// The number of strangers' messages that came back.
     pub false_positives: usize,
-    /// Those of honest strangers beside predictions.
+    /// The passes of honest strangers beside predictions.
     pub passes: Option<Passes>,
     /// The number of fetches.
     pub fetches: usize,
