@@ -129,8 +129,8 @@ Examples:
     --json > soak.jsonl
   omr-lab bench soak --keys 20 --batches 200 --from-key 7 --json >> soak.jsonl
   omr-lab bench soak --params insecure-tiny-v4 --keys 4 --batches 12
-  omr-lab bench soak --scheme two-rounds --params hybrid-v4 --json \
-    > rounds.jsonl
+  omr-lab bench soak --scheme two-rounds --params hybrid-v4 \\
+    --json > rounds.jsonl
 
 Every digest is printed as soon as it is checked: a run that is stopped leaves its lines and goes on with \
 --from-key. A clue counts as pertinent if it lies in the window in the clear; each digest must hold exactly \

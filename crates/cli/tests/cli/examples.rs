@@ -398,6 +398,7 @@ fn identities_and_letters() {
         stage.ok("omr send --to alice.txt letter.txt");
     }
     stage.page("inbox");
+    stage.example("omr id new --home work --server http://127.0.0.1:7600 --scheme instantomr");
     stage.page("watch");
 }
 

@@ -60,7 +60,7 @@ pub(crate) const WATCH: &str = "\
 Examples:
   omr watch
   omr watch --every 300s --canaries 4
-  omr watch --every 10s --session       # needs an instant.key
+  omr watch --home work --every 10s --session    # needs an instant.key
   omr watch --every 1s --count 3 --json
 
 Fetches at whole multiples of --every on the clock; a slow fetch skips ticks. Decoding has a thread of its own, \
