@@ -120,30 +120,6 @@ def test_every_digest_comes_once_though_a_machine_and_the_server_die(world, clus
     assert figures["died"] >= 1 and figures["failed"] == 0, driver.read()
 
 
-def test_scans_and_fetches_of_inboxes_come_though_a_machine_dies(world, cluster, tmp_path):
-    server, recipients = world.server, 4
-    client, stranger = server.client(), omr.Identity.generate(PARAMS)
-    inboxes = [omr.Inbox.create(tmp_path / str(number), server.url, server.token) for number in range(recipients)]
-    driver = Driver(world, cluster, "--min", 2, "--max", 2, "--prepared", 1 << 29)
-    with concurrent.futures.ThreadPoolExecutor(recipients) as pool:
-        for visit in range(2):
-            letters = [b"letter %d of %d" % (visit, number) for number in range(recipients)]
-            for inbox, letter in zip(inboxes, letters, strict=True):
-                client.post(inbox.address, letter)
-            # More than a scan has the payloads of.
-            client.post(stranger.address, bytes(500 * 600))
-            taken = [pool.submit(inbox.take) for inbox in inboxes]
-            assert [[letter.data for letter in one.result()] for one in taken] == [[letter] for letter in letters]
-            if visit == 0:
-                cluster.remove_node(cluster.second, allow_graceful=False)
-    figures = driver.stop()
-    print(json.dumps(figures))
-    # A scan and an answer for each of them.
-    assert figures["digests"] == 2 * 2 * recipients and figures["died"] >= 1 and figures["failed"] == 0, driver.read()
-    for inbox in inboxes:
-        inbox.close()
-
-
 def test_what_ray_costs_and_a_second_machine_brings(world, cluster):
     """Not held to times: the figures are printed."""
     walls = []

@@ -115,11 +115,8 @@ def test_what_does_not_fit_is_told(world):
         Leases(world.server.url, world.server.token)
 
 
-def made(leases, maker, ask, jobs=1, bring=lambda file: file):
-    """What a worker makes of so many calls, which wait for it meanwhile, and the ranges that it read.
-
-    `bring`: what it brings in place of a file.
-    """
+def made(leases, maker, ask, jobs=1):
+    """What a worker makes of so many calls, which wait for it meanwhile, and the ranges that it read."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         asked = [pool.submit(ask) for _ in range(jobs)]
         reads = []
@@ -134,7 +131,7 @@ def made(leases, maker, ask, jobs=1, bring=lambda file: file):
             board = [(unit.range.start, unit.range.stop, *leases.messages(unit, unit.range))]
             outcomes, seconds = maker.make(unit, keys, board)
             for job, (file, error) in enumerate(outcomes):
-                assert error is None and seconds > 0 and leases.complete(unit, job, bring(file))
+                assert error is None and seconds > 0 and leases.complete(unit, job, file)
         return [one.result() for one in asked], set(reads)
 
 
@@ -165,38 +162,5 @@ def test_scans_and_fetches_give_the_bytes_of_the_servers_own_worker(tmp_path):
         server.start()
         assert client.scan(key, range=wanted) == scan
         assert client.fetch(key, query) == answers[0]
-    finally:
-        server.stop()
-
-
-def test_the_letters_of_an_answer_that_cannot_be_read_come_with_the_next_fetch(tmp_path, caplog):
-    server = Server(tmp_path, TINY)
-    leases, maker = Leases(server.url, server.work), Maker(TINY, threads=1)
-    letters = [b"letter %d" % i for i in range(3)]
-    answers = []
-
-    def bring(file):
-        """Damages the first answer; scans stay as they are."""
-        try:
-            omr.FetchAnswer.from_bytes(file)
-        except omr.FileError:
-            return file
-        answers.append(file)
-        return file if len(answers) > 1 else file[:-1] + bytes([file[-1] ^ 1])
-
-    try:
-        with omr.Inbox.create(tmp_path / "ann", server.url, server.token) as ann:
-            for letter in letters:
-                server.client().post(ann.address, letter)
-            # More than a scan has the payloads of.
-            server.client().post(omr.Identity.generate(TINY).address, bytes(500 * 70))
-            (taken,), _ = made(leases, maker, ann.take, bring=bring)
-            assert (list(taken), taken.kept, len(answers)) == ([], [], 1)
-            assert ann.waiting().messages == len(letters)
-            (told,) = [record.getMessage() for record in caplog.records if record.name == "omr"]
-            assert "its messages wait for the next fetch" in told
-            (taken,), _ = made(leases, maker, ann.take, bring=bring)
-            assert sorted(letter.data for letter in taken) == letters and ann.waiting().messages == 0
-            assert len(answers) == 2 and len(caplog.records) == 1
     finally:
         server.stop()
