@@ -3,8 +3,8 @@
 
 Usage: python3 reference/rounds_places.py [TRIALS]
 
-A page of 1,824 messages, of which each draws 4 of 64 buckets with 128 places; a bucket that is full is skipped. A query
-gives each of 56 messages one of its buckets, and each bucket one message. Late messages of a page lie in fewer buckets,
+A page has 1,824 messages. Each draws 4 of 64 buckets with 128 places; a bucket that is full is skipped. A query gives
+each of 56 messages one of its buckets, and each bucket one message. Late messages of a page lie in fewer buckets,
 because some are full. Before the last message, at least 900 of 8,192 places are free, so that 8 buckets have room at
 least, whatever was drawn. Random numbers stand for the stream of a seed. Standard library, some minutes for 100,000.
 

@@ -22,7 +22,7 @@ const CLUSTER: &str = "docs/cluster.json";
 /// The chart of docs/engines.md.
 const CHART: &str = "docs/engines.svg";
 /// The lines before and after the figures on a page.
-const MARKERS: [&str; 2] = ["<!-- figures -->", "<!-- end -->"];
+pub(crate) const MARKERS: [&str; 2] = ["<!-- figures -->", "<!-- end -->"];
 
 /// Takes the output of a run or of a simulated cluster over and writes it into the pages.
 pub(crate) fn take(root: &Path, file: &Path) -> Result<(), XtaskError> {
@@ -34,8 +34,7 @@ pub(crate) fn take(root: &Path, file: &Path) -> Result<(), XtaskError> {
     } else {
         (Pages::new(root, &document, &read(&cluster)?)?, figures)
     };
-    let text = serde_json::to_string_pretty(&document)? + "\n";
-    fs::write(&kept, text).map_err(XtaskError::io(&kept))?;
+    files::figures(&kept, &document)?;
     pages.put(root, true)
 }
 
@@ -74,7 +73,7 @@ impl Pages {
     }
 }
 
-fn read(path: &Path) -> Result<Value, XtaskError> {
+pub(crate) fn read(path: &Path) -> Result<Value, XtaskError> {
     let text = fs::read_to_string(path).map_err(XtaskError::io(path))?;
     Ok(serde_json::from_str(&text)?)
 }

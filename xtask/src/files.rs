@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::error::XtaskError;
 
 /// Copies a file.
@@ -57,6 +59,12 @@ pub(crate) fn section(
     let (head, rest) = before.split_once(start).ok_or_else(|| expected(start))?;
     let (_, tail) = rest.split_once(end).ok_or_else(|| expected(end))?;
     whole(page, &format!("{head}{start}\n{text}{end}{tail}"), writes)
+}
+
+/// Writes figures as JSON.
+pub(crate) fn figures(path: &Path, figures: &impl Serialize) -> Result<(), XtaskError> {
+    let text = serde_json::to_string_pretty(figures)? + "\n";
+    fs::write(path, text).map_err(XtaskError::io(path))
 }
 
 /// Writes a file, or compares it with `text`.

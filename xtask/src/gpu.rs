@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::built;
 use crate::ci::{commit, printed, succeed};
 use crate::error::XtaskError;
+use crate::files;
 use crate::npm;
 
 pub(crate) use page::page;
@@ -90,9 +91,7 @@ pub(crate) fn with(root: &Path, folder: &Path) -> Result<(), XtaskError> {
     figures.insert("commit".into(), commit.into());
     figures.insert("tests".into(), suites(folder)?.into());
     figures.insert("sanitizers".into(), sanitized(&lab)?.into());
-    let path = root.join(page::FIGURES);
-    let text = serde_json::to_string_pretty(&figures)? + "\n";
-    fs::write(&path, text).map_err(XtaskError::io(&path))?;
+    files::figures(&root.join(page::FIGURES), &figures)?;
     page(root, true)
 }
 

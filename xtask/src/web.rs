@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::ci::{cargo, commit, succeed};
 use crate::error::XtaskError;
-use crate::{browser, built, files, npm, targets};
+use crate::{browser, built, figures, files, npm, targets};
 use wasm_bindgen_cli_support::Bindgen;
 
 pub(crate) use page::page;
@@ -106,11 +106,7 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
 
 /// Takes collected figures over and writes them into the page.
 fn take(root: &Path, collected: &Path) -> Result<(), XtaskError> {
-    let text = fs::read_to_string(collected).map_err(XtaskError::io(collected))?;
-    let figures: Value = serde_json::from_str(&text)?;
-    let kept = root.join(page::FIGURES);
-    let text = serde_json::to_string_pretty(&figures)? + "\n";
-    fs::write(&kept, text).map_err(XtaskError::io(&kept))?;
+    files::figures(&root.join(page::FIGURES), &figures::read(collected)?)?;
     page(root, true)
 }
 

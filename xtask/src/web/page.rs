@@ -7,14 +7,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::XtaskError;
+use crate::figures::MARKERS;
 use crate::files;
 
 const PAGE: &str = "docs/web.md";
 /// The figures that the table is made of.
 pub(super) const FIGURES: &str = "docs/web.json";
-/// The lines before and after the table on the page.
-const MARKERS: [&str; 2] = ["<!-- figures -->", "<!-- end -->"];
-
 /// The figures of `web/test`, and the commit that `cargo xtask web --real` adds.
 #[derive(Deserialize)]
 struct Figures {

@@ -317,6 +317,26 @@ impl RoundsBench {
     }
 }
 
+/// Prepares all pages of a range for answers to queries.
+///
+/// Errors: those of the source and of the plan.
+pub(super) fn prepared(
+    params: &Arc<RoundsParams>,
+    plan: &RoundsPlan,
+    clues: ClueKind,
+    source: &mut dyn MessageSource,
+    secret: &[u8; SEED_BYTES],
+) -> Result<Vec<PreparedPage>, BenchError> {
+    let bytes = plan.code().payload_bytes();
+    let mut pages = Vec::new();
+    for (page, seed) in plan.pages().zip(page_seeds(secret, plan)) {
+        let range = plan.messages_of(page);
+        let made = PreparedPage::new(params, source, range, BOARD, bytes, clues, seed);
+        pages.push(made?);
+    }
+    Ok(pages)
+}
+
 /// Returns messages of a board, made beforehand.
 pub(super) fn in_memory(board: &mut Workload, range: Range<u64>) -> Result<Messages, BenchError> {
     let clues = board.clues(range.clone()).map_err(DetectorError::Source)?;

@@ -147,12 +147,13 @@ impl ClusterCosts {
 impl UnitCosts {
     /// Returns the core seconds of a run, including its keys; without pages that it has to prepare.
     pub(super) fn run_s(&self, run: &Run) -> f64 {
-        let (first, further) = (1.0, run.recipients as f64 - 1.0);
+        let recipients = run.recipients as f64;
+        let further = recipients - 1.0;
         let rounds = &self.rounds;
         match run.work {
             Work::Digests { batches } => {
                 let next = batches as f64 - 1.0;
-                self.load_core_s * (first + further)
+                self.load_core_s * recipients
                     + self.first_core_s
                     + self.next_batch_core_s * next
                     + self.further_core_s * further
@@ -162,14 +163,14 @@ impl UnitCosts {
                 let blocks = touched(board, run.messages, rounds.block_messages);
                 let messages = (blocks.end - blocks.start) * rounds.block_messages;
                 let batches = messages as f64 / self.batch_messages as f64;
-                rounds.load_core_s * (first + further)
+                rounds.load_core_s * recipients
                     + (rounds.scan_core_s + rounds.further_scan_core_s * further) * batches
             }
             Work::Fetches { board } => {
                 let pages = touched(board, run.messages, rounds.page_messages);
                 let of_batch = self.batch_messages.div_ceil(rounds.page_messages);
                 let batches = (pages.end - pages.start) as f64 / of_batch as f64;
-                rounds.load_core_s * (first + further)
+                rounds.load_core_s * recipients
                     + (rounds.fetch_core_s + rounds.further_fetch_core_s * further) * batches
             }
         }

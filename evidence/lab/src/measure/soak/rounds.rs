@@ -7,14 +7,14 @@ pub use tally::{Deviation, RoundsTally};
 use super::tally::Rounding;
 use super::{Soak, Strain};
 use crate::measure::digest::stages_without_reading;
-use crate::measure::rounds::{BOARD, Person, in_memory};
+use crate::measure::rounds::{BOARD, Person, in_memory, prepared};
 use crate::measure::{BenchError, Hostile, Strangers, Workload, clear};
 use chacha20::ChaCha20Rng;
 use omr_console::peak_rss_bytes;
-use omr_detector::rounds::{PreparedPage, ScanRequest, scan};
+use omr_detector::rounds::{ScanRequest, scan};
 use omr_detector::{DetectorError, MessageSource, Progress};
 use omr_protocol::clue::norms;
-use omr_protocol::rounds::{RoundsParams, RoundsPlan, Scanned, page_seeds};
+use omr_protocol::rounds::{RoundsParams, RoundsPlan, Scanned};
 use omr_protocol::{Clue, ClueKind, ParamSet, SEED_BYTES, Sealing};
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -157,14 +157,7 @@ impl Soak {
             secret,
         };
         let output = scan(&[&person.detector], &mut messages, &request, progress)?.remove(0);
-        let size = params.fetch.spec().page as u64;
-        let mut pages = Vec::new();
-        for (page, of_page) in plan.pages().zip(page_seeds(&secret, &plan)) {
-            let own = page * size..((page + 1) * size).min(range.end);
-            let (source, clues) = (&mut messages, ClueKind::Plain);
-            let page = PreparedPage::new(params, source, own, BOARD, bytes, clues, of_page);
-            pages.push(page?);
-        }
+        let pages = prepared(params, &plan, ClueKind::Plain, &mut messages, &secret)?;
         let got = person.retrieve(params, &output.scanned, &pages, &mut rng)?;
         let measured = Measured::new(params, person, &output.scanned, &mut messages)?;
         let pertinent = board.pertinent();

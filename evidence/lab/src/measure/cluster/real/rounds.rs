@@ -3,6 +3,7 @@
 use super::super::costs::RoundsCosts;
 use super::cpu;
 use crate::measure::BenchError;
+use crate::measure::rounds::{BOARD, prepared};
 use chacha20::ChaCha20Rng;
 use omr_client::SecretKey;
 use omr_client::rounds::{RoundsRecipient, write_key};
@@ -10,14 +11,13 @@ use omr_detector::rounds::{
     PreparedPage, RoundsDetector, ScanOutput, ScanRequest, answer_together, scan,
 };
 use omr_detector::{Messages, Quiet};
-use omr_protocol::rounds::{RoundsHeader, RoundsParams, RoundsPlan, page_seeds};
+use omr_protocol::rounds::{RoundsHeader, RoundsParams};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ParamSet, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 use std::ops::Range;
 use std::sync::Arc;
 
-const BOARD: [u8; 16] = [0; 16];
 const SECRET: [u8; SEED_BYTES] = [1; SEED_BYTES];
 /// The number of runs of each measurement; the least counts.
 const RUNS: usize = 3;
@@ -184,17 +184,8 @@ impl RealRounds {
         board: &mut Messages,
         header: &RoundsHeader,
     ) -> Result<Vec<PreparedPage>, BenchError> {
-        let params = &self.params;
-        let (end, bytes, clues) = (header.range.end, header.payload_bytes, header.clues);
-        let plan = RoundsPlan::new(params, header.range.clone(), bytes, clues)?;
-        let size = params.fetch.spec().page as u64;
-        let mut pages = Vec::new();
-        for (page, seed) in plan.pages().zip(page_seeds(&SECRET, &plan)) {
-            let range = page * size..((page + 1) * size).min(end);
-            let made = PreparedPage::new(params, board, range, BOARD, bytes, clues, seed);
-            pages.push(made?);
-        }
-        Ok(pages)
+        let plan = header.plan(&self.params)?;
+        prepared(&self.params, &plan, header.clues, board, &SECRET)
     }
 
     /// Returns the files of answers.
