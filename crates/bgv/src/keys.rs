@@ -1,7 +1,9 @@
 //! Galois keys: the switching key of one automorphism, and its use.
 
-use omr_ring::{Automorphism, Eval, Modulus, Poly, Ring};
-use omr_rlwe::{KeyShape, KeySwitch, MaskSeed, Rlwe, SecretPoly, SwitchInput, SwitchingKey};
+use omr_ring::{Automorphism, Basis, Eval, Modulus, Poly, Ring};
+use omr_rlwe::{
+    KeyShape, KeySwitch, MaskSeed, Rlwe, SecretPoly, SharedTurn, SwitchInput, SwitchingKey,
+};
 use rand_core::CryptoRng;
 
 /// The key of one automorphism `X -> X^g`. It switches from `s` to the preimage of `s`, so that the image of
@@ -77,6 +79,15 @@ impl GaloisKey {
             image: Some(&self.automorphism),
         };
         switch.apply(ring, &inputs, p).0
+    }
+
+    /// Returns the automorphism of ciphertexts of one recipient over `basis`, by the key of fewest primes that serves
+    /// them.
+    pub fn shared_turn(&self, basis: &Basis) -> SharedTurn<'_> {
+        SharedTurn {
+            keys: vec![self.key.least(basis)],
+            image: &self.automorphism,
+        }
     }
 
     /// Returns the exponent.

@@ -38,7 +38,7 @@ pub use finish::Finisher;
 pub use functionals::{Functionals, encrypted_sum};
 pub use keys::{KeyUse, Keys, MergeKeys, merge_levels};
 pub use layout::SlotClasses;
-pub use merge::pack;
+pub use merge::{pack, pack_raised, raised_basis};
 pub use packed::{PackedCiphertext, PackedError, PackedShape};
 pub use packing::{FinalRing, Packing};
 pub use phases::{Phases, nearest};

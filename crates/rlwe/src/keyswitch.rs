@@ -236,7 +236,7 @@ impl SwitchingKey {
     }
 
     /// The key of fewest primes that serves ciphertexts over `basis`: itself where no other does.
-    pub(crate) fn least(&self, basis: &Basis) -> &Self {
+    pub fn least(&self, basis: &Basis) -> &Self {
         let mut lowered = self.lowered.iter().rev();
         let found = lowered.find(|key| key.shape.serves(basis));
         found.unwrap_or(self)

@@ -3,10 +3,10 @@
 use crate::RoundsError;
 use crate::fetch::{Fetch, Prepared, Query};
 use omr_bgv::{Ciphertext, Evaluator, Expander, GaloisKey};
-use omr_compress::{Finisher, MergeKeys, PackedCiphertext, pack};
+use omr_compress::{Finisher, MergeKeys, PackedCiphertext, pack_raised, raised_basis};
 use omr_ring::parallel::*;
-use omr_ring::{Eval, Poly, WORD_LINE, WordRows, place_words};
-use omr_rlwe::{Rlwe, SharedKey, SwitchingKey};
+use omr_ring::{Basis, Eval, Poly, WORD_LINE, WordRows, place_words};
+use omr_rlwe::{Rlwe, SharedKey, SharedRlwe, SwitchingKey};
 
 /// The lines of words whose sums one task makes: few, so that there are tasks for all threads.
 const LINES: usize = 4;
@@ -45,6 +45,13 @@ impl FetchKey {
             last,
         }
     }
+
+    fn merge(&self, fetch: &Fetch) -> MergeKeys<'_> {
+        MergeKeys {
+            keys: &self.merge,
+            first_level: *fetch.levels().start(),
+        }
+    }
 }
 
 /// A query, and the key of its recipient.
@@ -77,8 +84,9 @@ pub fn answer(
         RoundsError::length("rows", rows, own.query.rows)?;
         selected.push(select(fetch, own.key, own.query)?);
     }
-    let selected = Selected::new(fetch, &selected);
     let (shape, packing) = (pages[0].shape(), fetch.packing(rows));
+    let raised = raised_basis(packing, queries[0].key.merge(fetch));
+    let selected = Selected::new(fetch, raised, selected);
     let mut finishers = Vec::with_capacity(queries.len());
     for own in queries {
         finishers.push(Finisher::new(packing, &own.key.last, shape));
@@ -86,11 +94,7 @@ pub fn answer(
     for ciphertext in 0..shape.ciphertexts() {
         let sums = selected.sums(fetch, pages, ciphertext);
         for ((own, finisher), sums) in queries.iter().zip(&mut finishers).zip(sums) {
-            let merge = MergeKeys {
-                keys: &own.key.merge,
-                first_level: *fetch.levels().start(),
-            };
-            finisher.push(&pack(packing, shape, merge, sums));
+            finisher.push(&pack_raised(packing, shape, own.key.merge(fetch), sums));
         }
     }
     Ok(finishers.into_iter().map(Finisher::finish).collect())
@@ -126,18 +130,25 @@ fn select(fetch: &Fetch, key: &FetchKey, query: &Query) -> Result<Vec<Rlwe>, Rou
 /// The selections of several queries as words of 32 bits.
 struct Selected {
     queries: usize,
+    /// The primes of sums of bodies, which are raised ([`omr_rlwe::Bodies::Raised`]): those of sums and the special one of
+    /// keys, modulo which they are 0.
+    raised: Basis,
     /// For each prime the bodies and the masks of each query, as [`WordRows`] takes a list.
     words: Vec<Vec<Vec<u32>>>,
 }
 
 impl Selected {
     /// Takes for each query a ciphertext for each row.
-    fn new(fetch: &Fetch, queries: &[Vec<Rlwe>]) -> Self {
+    fn new(fetch: &Fetch, raised: Basis, mut queries: Vec<Vec<Rlwe>>) -> Self {
+        let (ring, special) = (&fetch.ring, raised.minus(fetch.sums()));
+        for row in queries.iter_mut().flatten() {
+            ring.scale_assign(&mut row.c0, |m| ring.product_mod(&special, m));
+        }
         let parts: [fn(&Rlwe) -> &Poly<Eval>; 2] = [|row| &row.c0, |row| &row.c1];
         let mut words = Vec::new();
         for limb in 0..fetch.sums().len() {
             let mut lists = Vec::new();
-            for own in queries {
+            for own in &queries {
                 for part in parts {
                     let rows: Vec<&[u64]> = own.iter().map(|row| part(row).row(limb)).collect();
                     let mut list = vec![0; fetch.ring.n() * rows.len()];
@@ -149,27 +160,33 @@ impl Selected {
         }
         Self {
             queries: queries.len(),
+            raised,
             words,
         }
     }
 
     /// Returns for each query the sums of the symbols of a ciphertext, one each.
-    fn sums(&self, fetch: &Fetch, pages: &[&Prepared], ciphertext: usize) -> Vec<Vec<Rlwe>> {
+    fn sums(
+        &self,
+        fetch: &Fetch,
+        pages: &[&Prepared],
+        ciphertext: usize,
+    ) -> Vec<Vec<SharedRlwe<Eval>>> {
         let ring = &fetch.ring;
         let symbols = pages[0].shape().symbols_of(ciphertext).len();
         let lines = LINES.min(ring.n() / WORD_LINE);
         let places = lines * WORD_LINE;
         let pieces = ring.n() / places;
         // For each symbol and query, body and mask.
-        let zero = || Poly::<Eval>::zero(ring, fetch.sums());
-        let mut sums: Vec<Poly<Eval>> = (0..2 * self.queries * symbols).map(|_| zero()).collect();
+        let zeros = (0..self.queries * symbols).flat_map(|_| [&self.raised, fetch.sums()]);
+        let mut sums: Vec<Poly<Eval>> = zeros.map(|basis| Poly::zero(ring, basis)).collect();
         // For each prime and piece of a row, its places in all sums.
         let mut outputs: Vec<Vec<&mut [u64]>> = Vec::new();
         outputs.resize_with(fetch.sums().len() * pieces, || {
             Vec::with_capacity(sums.len())
         });
         for poly in &mut sums {
-            let rows = poly.rows_mut();
+            let rows = poly.rows_mut().take(fetch.sums().len());
             let own = rows.flat_map(|row| row.chunks_mut(places));
             outputs
                 .iter_mut()
@@ -195,13 +212,16 @@ impl Selected {
                 ring.kernels()
                     .dot_words(ring.modulus(limb), &mut outputs, &words);
             });
-        let mut by_query: Vec<Vec<Rlwe>> = Vec::new();
+        let mut by_query: Vec<Vec<SharedRlwe<Eval>>> = Vec::new();
         by_query.resize_with(self.queries, || Vec::with_capacity(symbols));
         let mut sums = sums.into_iter();
         for _ in 0..symbols {
             for own in &mut by_query {
                 let (body, mask) = (sums.next(), sums.next());
-                own.push(Rlwe::new(body.expect("a body"), mask.expect("a mask")));
+                own.push(SharedRlwe {
+                    mask: mask.expect("a mask"),
+                    bodies: body.into_iter().collect(),
+                });
             }
         }
         by_query
