@@ -147,9 +147,12 @@ export class Inbox {
         const { jobId, logHash } = given("a job", (await patiently(() => detection.createJob(request))).job);
         return () => this.#rules.answerJob(jobId, logHash);
       }
-      case "watch":
-        await patiently(() => watch(this.#service, call.id, tell));
+      case "watch": {
+        const watched = patiently(() => watch(this.#service, call.id, tell));
+        this.#rules.prepare();
+        await watched;
         return () => this.#rules.answerWatched();
+      }
       default: {
         const digest = await fetchDigest(this.#service, call.id);
         return () => this.#rules.answerDigest(digest);

@@ -188,6 +188,7 @@ pub struct Inbox {
     inbox: omr_inbox::Inbox<Memory<Fault>>,
     reader: Reader,
     recipient: Recipient,
+    scheme: Scheme,
     fetch: Option<Fetch<Said>>,
     /// The reasons why answers to queries could not be read, until they are returned.
     damage: Vec<String>,
@@ -235,9 +236,18 @@ impl Inbox {
             inbox,
             reader: Reader::new(set, secret, board_id, sealing).owing(),
             recipient,
+            scheme,
             fetch: None,
             damage: Vec::new(),
         })
+    }
+
+    /// Prepares the secret for the scans to come, which takes time once. It can be called while a server works.
+    pub fn prepare(&self) -> Result<(), JsError> {
+        if self.scheme == Scheme::TwoRounds {
+            self.reader.prepare()?;
+        }
+        Ok(())
     }
 
     /// Returns the changes since the last call, to be stored in one transaction.

@@ -12,6 +12,13 @@ use rand_core::CryptoRng;
 use std::fmt::Display;
 
 impl Reader {
+    /// Prepares the secret for two rounds, so that the first scan is read sooner. It can be called while a server works.
+    ///
+    /// Errors: those of the parameter set.
+    pub fn prepare(&self) -> Result<(), ParamsError> {
+        self.recipient().map(drop)
+    }
+
     /// Returns the secret prepared for two rounds.
     ///
     /// Errors: those of the parameter set.
