@@ -169,7 +169,9 @@ async function full(alice, writer) {
   const [scan, answer] = await alice.open.evaluate(() => globalThis.given.map(({ bytes }) => bytes));
   figure("bytes of a scan and an answer", `${scan}, ${answer}`);
   figure("both rounds opened by a new page, then queries and answers alone", fetched.map(opened).join(", "));
-  await collect({ messages: SCANNED, scan_bytes: scan, answer_bytes: answer, opened_ms: fetched[0].milliseconds });
+  const [opened_ms, ...later] = fetched.map(({ milliseconds }) => milliseconds);
+  const later_ms = later.sort((a, b) => a - b)[later.length >> 1];
+  await collect({ messages: SCANNED, scan_bytes: scan, answer_bytes: answer, opened_ms, later_ms });
 }
 
 // Her keys and requests are those of older versions, also where nothing that is kept has a scheme.

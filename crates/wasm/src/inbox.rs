@@ -189,6 +189,8 @@ pub struct Inbox {
     reader: Reader,
     recipient: Recipient,
     scheme: Scheme,
+    /// The place of the letters, once the board is known.
+    place: Option<Place>,
     fetch: Option<Fetch<Said>>,
     /// The reasons why answers to queries could not be read, until they are returned.
     damage: Vec<String>,
@@ -237,6 +239,7 @@ impl Inbox {
             reader: Reader::new(set, secret, board_id, sealing).owing(),
             recipient,
             scheme,
+            place: None,
             fetch: None,
             damage: Vec::new(),
         })
@@ -244,10 +247,10 @@ impl Inbox {
 
     /// Prepares the secret for the scans to come, which takes time once. It can be called while a server works.
     pub fn prepare(&self) -> Result<(), JsError> {
-        if self.scheme == Scheme::TwoRounds {
-            self.reader.prepare()?;
+        match &self.place {
+            Some(place) if self.scheme == Scheme::TwoRounds => Ok(self.reader.prepare(place)?),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns the changes since the last call, to be stored in one transaction.
@@ -316,6 +319,7 @@ impl Inbox {
             sealing: sealing.parse()?,
             payload_bytes,
         };
+        self.place = Some(place.clone());
         let board = Board::new(place, first as u64, end as u64, log)?;
         self.answer(Ok(Answer::Board(board)))
     }

@@ -12,10 +12,14 @@ use rand_core::CryptoRng;
 use std::fmt::Display;
 
 impl Reader {
-    /// Prepares the secret for two rounds, so that the first scan is read sooner. It can be called while a server works.
+    /// Prepares the secret for scans, and for the letters of a place, so that the first ones are read sooner. It can be
+    /// called while a server works. It prepares nothing for a place whose letters are not read ([`check_sealing`]).
     ///
     /// Errors: those of the parameter set.
-    pub fn prepare(&self) -> Result<(), ParamsError> {
+    pub fn prepare(&self, place: &Place) -> Result<(), ParamsError> {
+        if place.board_id == self.board_id && check_sealing(self.sealing, place.sealing).is_ok() {
+            self.letters(place);
+        }
         self.recipient().map(drop)
     }
 
