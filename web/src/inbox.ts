@@ -114,6 +114,10 @@ export class Inbox {
     return this.#timed(answer);
   }
 
+  async #prepare(): Promise<void> {
+    this.#rules.prepare();
+  }
+
   async #perform(call: NextCall, keyHashes: Bytes[], tell: (progress: Progress) => void) {
     const { board, capabilities, detection } = this.#service;
     switch (call.kind) {
@@ -148,9 +152,7 @@ export class Inbox {
         return () => this.#rules.answerJob(jobId, logHash);
       }
       case "watch": {
-        const watched = patiently(() => watch(this.#service, call.id, tell));
-        this.#rules.prepare();
-        await watched;
+        await Promise.all([patiently(() => watch(this.#service, call.id, tell)), this.#prepare()]);
         return () => this.#rules.answerWatched();
       }
       default: {

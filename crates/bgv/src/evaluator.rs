@@ -165,12 +165,7 @@ impl<'a> Evaluator<'a> {
 
     /// Multiplies by `X^k`.
     pub fn mul_monomial_assign(&self, a: &mut Ciphertext, k: usize) {
-        let n = self.ring.n();
-        let mut coeffs = vec![0; n];
-        coeffs[k % n] = if k % (2 * n) < n { 1 } else { -1 };
-        let monomial = self
-            .ring
-            .forward(self.ring.lift_signed(&coeffs, a.parts[0].basis()));
+        let monomial = self.ring.monomial(a.parts[0].basis(), k, 1);
         self.mul_plain_assign(a, &monomial);
     }
 

@@ -24,9 +24,10 @@ impl<'a> Expander<'a> {
         for (i, key) in keys.iter().enumerate() {
             assert_eq!(key.exponent(), (ring.n() >> i) + 1, "the key of level {i}");
         }
-        let monomial = |i: usize| inverse_monomial(ring, basis, 1 << i);
+        // X^(-k) = X^(2n - k).
+        let inverse = |i: usize| ring.monomial(basis, 2 * ring.n() - (1 << i), 1);
         Self {
-            monomials: (0..keys.len()).map(monomial).collect(),
+            monomials: (0..keys.len()).map(inverse).collect(),
             ring,
             p,
             keys,
@@ -156,11 +157,4 @@ pub fn doublings(leaf: usize, count: usize) -> u32 {
     (0..count.next_power_of_two().ilog2())
         .filter(|level| leaf % (1 << level) + (1 << level) < count)
         .count() as u32
-}
-
-/// Returns `X^-k = -X^(n - k)`.
-fn inverse_monomial(ring: &Ring, basis: &Basis, k: usize) -> Poly<Eval> {
-    let mut coeffs = vec![0; ring.n()];
-    coeffs[ring.n() - k] = -1;
-    ring.forward(ring.lift_signed(&coeffs, basis))
 }

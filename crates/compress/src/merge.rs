@@ -31,7 +31,8 @@ pub fn pack_raised(
         let inputs = std::slice::from_ref(ct);
         turn.apply(ring, inputs, Bodies::Raised, p).remove(0)
     };
-    let all = raised_basis(packing, keys);
+    let first = symbols.first().expect("at least one symbol");
+    let all = first.bodies[0].basis().clone();
     let SharedRlwe { mask, bodies } = merged(ring, &all, shape, symbols, image);
     Rlwe::new(
         Switch::new(ring, &all, &basis, p).apply(ring, &bodies[0]),
@@ -65,7 +66,7 @@ fn merged<C: Ciphertext>(
         image,
         first_level: shape.width().trailing_zeros() + 1,
         monomials: shifts
-            .map(|i| [-1, 2].map(|factor| monomial(ring, all, 1 << i, factor)))
+            .map(|i| [-1, 2].map(|factor| ring.monomial(all, 1 << i, factor)))
             .collect(),
     };
     merger.merge(parts).expect("at least one symbol")
@@ -157,11 +158,4 @@ impl<F> Merger<'_, F> {
         }
         joined
     }
-}
-
-/// Returns `factor X^k`.
-fn monomial(ring: &Ring, basis: &Basis, k: usize, factor: i64) -> Poly<Eval> {
-    let mut coeffs = vec![0; ring.n()];
-    coeffs[k] = factor;
-    ring.forward(ring.lift_signed(&coeffs, basis))
 }

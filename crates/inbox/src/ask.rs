@@ -65,7 +65,7 @@ impl<S: Storage> Inbox<S> {
                     continue;
                 }
                 indices.retain(|index| job.fork.is_none_or(|fork| *index < fork));
-                waiting::begin(tx, number, &indices)?;
+                waiting::begin(tx, number, &job, indices)?;
             }
             Ok(())
         })?;

@@ -147,9 +147,10 @@ pub(crate) fn lengths<T: Look>(tx: &T) -> Result<Vec<u64>, T::Error> {
 pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     let (first, end) = (board.messages.start, board.messages.end);
     let marks = HEADS.all(tx)?;
-    // No server can show the hashes before the first message that is kept.
+    // No server can show the hashes before the first message that is kept. If no other mark agrees, the messages before
+    // it may be of another history, too: they count as missed.
     let shown = marks.iter().filter(|(length, _)| *length >= first);
-    let mut common = first;
+    let mut common = 0;
     let mut forked = None;
     for (length, hash) in shown {
         let now = board.hash_at(*length);
@@ -166,7 +167,7 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     let cursor = Number::Cursor.get(tx)?;
     if forked.is_none() && cursor > end {
         // Without such a mark nothing is known of the messages before the cursor.
-        common = first;
+        common = 0;
         forked = Some(true);
     }
     if let Some(differs) = forked {
@@ -299,7 +300,7 @@ mod tests {
         let [fork] = &all[..] else {
             panic!("{all:?}");
         };
-        assert_eq!((fork.common, fork.seen, fork.messages), (7, 7, 9));
+        assert_eq!((fork.common, fork.seen, fork.messages), (0, 7, 9));
         assert!(!fork.differs);
     }
 }

@@ -207,6 +207,45 @@ fn a_damaged_range_is_asked_for_with_a_larger_bound_after_a_part_expired() {
     assert_eq!(world.letters(), [16, 17, 18, 19]);
 }
 
+/// The messages lie behind the window of fetches, so that those without room are kept as a range of their own.
+#[test]
+fn a_damaged_scan_whose_first_message_expired_does_not_find_its_letters_again() {
+    let damaged = [Fate::Well, Fate::Damaged, Fate::Fails(Failure::OutOfRange)];
+    let hers = [vec![false; 5], vec![true; 4]].concat();
+    let events = [
+        Event::Post(hers),
+        Event::Flood,
+        Event::Fetch(damaged.to_vec()),
+        Event::Expire(1),
+    ];
+    let mut world = played(&events, Mode::Rounds, |hers| hers);
+    world.settles();
+    assert_eq!(world.letters(), [5, 6, 7, 8, 1109]);
+    let kept = world.inbox.kept().unwrap();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!((kept[0].range(), kept[0].read), (0..24, 4));
+}
+
+/// The recipient received another message at its place before.
+#[test]
+fn a_letter_that_expired_unseen_comes_after_a_restore() {
+    let events = [
+        Event::Flood,
+        Event::Fetch(Vec::new()),
+        Event::Restore,
+        Event::Post(vec![true]),
+        Event::BackUp,
+        Event::Expire(1),
+        Event::Fetch(Vec::new()),
+        Event::Restore,
+    ];
+    for mode in MODES {
+        let mut world = played(&events, mode, |hers| hers);
+        world.settles();
+        all_came_once(&world).unwrap();
+    }
+}
+
 /// Letters that are not sealed have odd ids.
 #[test]
 fn an_unsealed_letter_comes_once_though_another_lay_at_its_place_meanwhile() {

@@ -142,7 +142,7 @@ fn take_scan<T: Edit>(
         return Ok(Vec::new());
     };
     let found: BTreeSet<u64> = indices.into_iter().filter(|index| *index < fork).collect();
-    waiting::begin(tx, number, &found.iter().copied().collect())?;
+    waiting::begin(tx, number, job, found.iter().copied().collect())?;
     canary::assess(tx, &[of], &found)?;
     // The messages count as received when an answer contains them.
     kept::note_read(tx, number, job, &of, &[])?;
@@ -215,6 +215,8 @@ fn take<T: Edit>(
             .copied()
             .filter(|index| *index < fork)
             .collect();
+        // A scan of other messages, which was requested with them, may have found some of them too.
+        waiting::retain(tx, |index| !before_fork.contains(&index))?;
         kept::note_read(tx, number, job, &of, &before_fork)?;
     }
     for mut failure in decoded.failed {

@@ -1,11 +1,11 @@
 //! Messages that scans found and that no answer has contained yet.
 
 use crate::Inbox;
-use crate::job::Kind;
+use crate::job::{Job, Kind};
 use crate::kept::{self, Kept};
 use crate::span::span;
 use crate::storage::{Edit, Look, Storage};
-use crate::table::{JOBS, Number, WAITING};
+use crate::table::{FOUND, JOBS, Number, WAITING};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -46,12 +46,23 @@ pub(crate) fn within<T: Look>(tx: &T, range: &Range<u64>) -> Result<Vec<u64>, T:
     Ok(indices)
 }
 
-/// Records the messages of a scan, in one write whatever their number. Has no effect if they were recorded before.
-pub(crate) fn begin<T: Edit>(tx: &mut T, scan: u64, indices: &Vec<u64>) -> Result<(), T::Error> {
-    if WAITING.has(tx, &scan)? {
+/// Records the messages that a scan found, without those that were received since its range was kept, in one write
+/// whatever their number. Has no effect if they were recorded before.
+pub(crate) fn begin<T: Edit>(
+    tx: &mut T,
+    number: u64,
+    scan: &Job,
+    mut indices: Vec<u64>,
+) -> Result<(), T::Error> {
+    if WAITING.has(tx, &number)? {
         return Ok(());
     }
-    WAITING.put(tx, &scan, indices)
+    if let Some(place) = scan.again {
+        let received = FOUND.range(tx, (place, 0)..=(place, u64::MAX))?;
+        let received: BTreeSet<u64> = received.into_iter().map(|((_, index), ())| index).collect();
+        indices.retain(|index| !received.contains(index));
+    }
+    WAITING.put(tx, &number, &indices)
 }
 
 /// Removes messages that do not wait any more, and records that have no messages and will have none.
@@ -102,7 +113,6 @@ pub(crate) fn leave<T: Edit>(tx: &mut T) -> Result<Vec<Kept>, T::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Job;
     use crate::{InboxError, Memory};
     use omr_protocol::Stride;
 
@@ -117,7 +127,7 @@ mod tests {
                 } else {
                     JOBS.remove(tx, &7)?;
                 }
-                begin(tx, 7, &vec![3, 5])?;
+                begin(tx, 7, &job, vec![3, 5])?;
                 let before = within(tx, &(0..9))?;
                 retain(tx, |_| false)?;
                 Ok(before)

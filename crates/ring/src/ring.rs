@@ -266,6 +266,14 @@ impl Ring {
         }
     }
 
+    /// Returns `factor X^k` in the evaluation domain. An exponent of n or more wraps around: `X^n = -1`.
+    pub fn monomial(&self, basis: &Basis, k: usize, factor: i64) -> Poly<Eval> {
+        let is_negative = k / self.n % 2 == 1;
+        let mut coeffs = vec![0; self.n];
+        coeffs[k % self.n] = if is_negative { -factor } else { factor };
+        self.forward(self.lift_signed(&coeffs, basis))
+    }
+
     /// Residues modulo `p`, lifted to `(-p/2, p/2]`, in the evaluation domain.
     pub fn lift_plain(&self, coeffs: &[u32], p: u32, basis: &Basis) -> Poly<Eval> {
         self.lift_plains(&[coeffs], p, basis).remove(0)
