@@ -7,13 +7,11 @@ use crate::ci::{cargo, cargo_command, printed, succeed};
 use crate::error::XtaskError;
 use crate::{built, npm};
 
-/// Browsers, Windows, the processors of Apple and Arm.
-const TARGETS: [&str; 4] = [
-    "wasm32-unknown-unknown",
-    "x86_64-pc-windows-gnu",
-    "aarch64-apple-darwin",
-    EMULATED,
-];
+/// Browsers, which alone have a source of randomness that a program has to choose.
+const BROWSERS: &str = "wasm32-unknown-unknown";
+
+/// Windows, the processors of Apple and Arm.
+const SYSTEMS: [&str; 3] = ["x86_64-pc-windows-gnu", "aarch64-apple-darwin", EMULATED];
 
 const EMULATED: &str = "aarch64-unknown-linux-gnu";
 
@@ -25,12 +23,13 @@ const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
 /// Lints the libraries for all targets, and compares the kernels of the emulated one with the scalar code.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
-    for target in TARGETS {
+    for target in [BROWSERS].iter().chain(&SYSTEMS) {
         if !is_installed(target)? {
             return npm::skip("targets", "targets");
         }
-        lint(root, target)?;
     }
+    lint(root, &[BROWSERS], &["--features", "getrandom/wasm_js"])?;
+    lint(root, &SYSTEMS, &[])?;
     emulate(root)
 }
 
@@ -51,8 +50,8 @@ pub(crate) fn is_installed(target: &str) -> Result<bool, XtaskError> {
     Ok(added && libraries()?)
 }
 
-/// Lints client, detector and inbox with all that they stand on.
-fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
+/// Lints client, detector and inbox with all that they stand on, for several targets in one schedule.
+fn lint(root: &Path, targets: &[&str], features: &[&str]) -> Result<(), XtaskError> {
     let packages = [
         "clippy",
         "--quiet",
@@ -65,14 +64,13 @@ fn lint(root: &Path, target: &str) -> Result<(), XtaskError> {
         "-p",
         "omr-inbox",
     ];
-    // Browsers alone have a source of randomness that a program has to choose.
-    let features: &[&str] = if target.starts_with("wasm32") {
-        &["--features", "getrandom/wasm_js"]
-    } else {
-        &[]
-    };
-    let rest = ["--target", target, "--", "-D", "warnings"];
-    cargo(root, &[&packages[..], features, &rest].concat(), None)
+    let targets: Vec<&str> = targets.iter().flat_map(|one| ["--target", one]).collect();
+    let rest = ["--", "-D", "warnings"];
+    cargo(
+        root,
+        &[&packages[..], features, &targets, &rest].concat(),
+        None,
+    )
 }
 
 /// Runs the suites that back ends share, unless this processor is the emulated one and all its tests do.
