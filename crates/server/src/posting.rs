@@ -91,6 +91,7 @@ fn refused(refusal: &Refusal) -> Status {
                 used_keys: keys.iter().take(NAMED).map(key).collect(),
             }
         }
+        Refusal::Blocks => return Status::failed_precondition(refusal.to_string()),
         _ => v1::PostRefusal {
             known_id: true,
             used_keys: Vec::new(),

@@ -260,6 +260,28 @@ pub(crate) fn drop_before(
     Ok(())
 }
 
+/// Removes the hashes at lengths above `len`.
+pub(crate) fn drop_from(writing: &Writing<'_>, len: u64) -> Result<(), StoreError> {
+    let from = index_key(len);
+    let mut rest = None;
+    let mut table = writing.table(LOG)?;
+    if let Some(last) = table.range(..from.as_slice()).map_err(Redb)?.next_back() {
+        let (key, row) = last.map_err(Redb)?;
+        if let Ok((first, hashes)) = open(writing.seed(), key.value(), row.value()) {
+            let kept = hashes.get(..(len - first) as usize);
+            rest = kept.map(|kept| (first, kept.to_vec()));
+        }
+    }
+    table
+        .retain_in(from.as_slice().., |_, _| false)
+        .map_err(Redb)?;
+    drop(table);
+    match rest {
+        Some((first, kept)) => put(writing, first, &kept),
+        None => Ok(()),
+    }
+}
+
 /// Removes damaged rows and computes missing hashes from the messages. Hashes after a lost message stay missing up to
 /// the next hash that is stored.
 ///

@@ -34,6 +34,9 @@
 //! omr.store.records   u8 bytes of the table's name, name, key  the record
 //! omr.store.log       index                                    32 bytes for each of 1 to 4,000 messages, the first of
 //!                                                              that index: the running hash after it
+//! omr.store.blocks    height, 8 bytes, big-endian              80 bytes: hash of the block, hash of its parent, first
+//!                                                              index u64, messages u64; then for each message its id in
+//!                                                              the ledger, 32 bytes; on boards of blocks alone
 //! omr.store.once      one-time key, 32 bytes                   8 bytes: index of its message; on boards of bound clues
 //!                                                              alone
 //! omr.store.spent     one-time key, 32 bytes                   the same, of messages that expired
@@ -116,7 +119,7 @@
 //! 1         first: no key, config
 //! 2         second: no key, the bytes of state
 //! 3         third: no key, the bytes of history
-//! 16 to 23  rows of segments, keys, tail, posts, order, records, spent, log, in this order and that of
+//! 16 to 24  rows of segments, keys, tail, posts, order, records, spent, log, blocks, in this order and that of
 //!           their keys; values with their checksums
 //! 255       last: no key, hash of all bytes of the file before this frame
 //! ```
@@ -150,10 +153,12 @@ pub(crate) const ONCE: Rows = TableDefinition::new("omr.store.once");
 pub(crate) const HASHES: Rows = TableDefinition::new("omr.store.hashes");
 /// The one-time keys of expired messages. They stay used for good, although nothing else is left of these messages.
 pub(crate) const SPENT: Rows = TableDefinition::new("omr.store.spent");
+/// The blocks of a ledger; on boards of blocks only.
+pub(crate) const BLOCKS: Rows = TableDefinition::new("omr.store.blocks");
 /// The running hash of the log after every message that has not expired.
 pub(crate) const LOG: Rows = TableDefinition::new("omr.store.log");
 /// All tables but [`ONCE`] and [`HASHES`], with their names in checksums and errors.
-pub(crate) const TABLES: [(Rows, &str); 10] = [
+pub(crate) const TABLES: [(Rows, &str); 11] = [
     (META, "meta"),
     (TAIL, "tail"),
     (SEGMENTS, "segments"),
@@ -164,6 +169,7 @@ pub(crate) const TABLES: [(Rows, &str); 10] = [
     (RECORDS, "records"),
     (SPENT, "spent"),
     (LOG, "log"),
+    (BLOCKS, "blocks"),
 ];
 
 /// The keys of the meta table's rows. There are two of each row, as nothing can be read without them.

@@ -344,6 +344,44 @@ pub(crate) fn drop_before(
     }
 }
 
+/// Removes the hashes of messages from `len` on.
+pub(crate) fn drop_from(
+    writing: &Writing<'_>,
+    layout: &Layout,
+    len: u64,
+) -> Result<(), StoreError> {
+    if layout.clues == Clues::Plain {
+        return Ok(());
+    }
+    let (before, from) = (
+        index_key(len.saturating_sub(ROW_HASHES as u64)),
+        index_key(len),
+    );
+    let mut rest = Vec::new();
+    {
+        let mut table = writing.table(HASHES)?;
+        // Rows may overlap, so that several of them may contain `len`.
+        for row in table
+            .range(before.as_slice()..from.as_slice())
+            .map_err(Redb)?
+        {
+            let (key, row) = row.map_err(Redb)?;
+            if let Ok((first, tag, hashes)) = open(writing.seed(), key.value(), row.value())
+                && let Some(kept) = hashes.get(..(len - first) as usize)
+            {
+                rest.push((first, tag, kept.to_vec()));
+            }
+        }
+        table
+            .retain_in(from.as_slice().., |_, _| false)
+            .map_err(Redb)?;
+    }
+    for (first, tag, kept) in rest {
+        put(writing, first, tag, &kept)?;
+    }
+    Ok(())
+}
+
 /// Returns the faults of the first damaged rows. A missing row is not a fault.
 pub(crate) fn faults(view: &View, layout: &Layout) -> Result<Vec<StoreError>, StoreError> {
     let mut out = Vec::new();

@@ -43,9 +43,9 @@ pub use log::Visit;
 pub use segment::Segment;
 #[cfg(feature = "server")]
 pub use store::{
-    Appended, BACKUP_VERSION, Change, Expired, Expiry, Head, KeyValue, META_FILE, OBJECTS_DIR,
-    Objects, Piece, Post, Pruned, Refusal, Restored, SEGMENT_VERSION, Store, StoreConfig,
-    UPLOADS_DIR, Upload, Usage,
+    Appended, BACKUP_VERSION, Block, BlockRefusal, Change, Expired, Expiry, Fed, Head, KeyValue,
+    LeftOut, META_FILE, OBJECTS_DIR, Objects, Piece, Placed, Post, Pruned, Refusal, Restored,
+    SEGMENT_VERSION, Store, StoreConfig, UPLOADS_DIR, Upload, Usage,
 };
 pub use structure::Structure;
 pub use verify::Report;

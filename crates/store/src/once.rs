@@ -97,6 +97,17 @@ impl<'t> Once<'t> {
         Ok(used)
     }
 
+    /// Takes the keys of messages that are withdrawn off the list, so that the messages may come again.
+    pub(crate) fn free(&mut self, keys: &[Listed]) -> Result<(), StoreError> {
+        let Some([table, _]) = &mut self.tables else {
+            return Ok(());
+        };
+        for (_, key) in keys {
+            table.remove(key.as_slice()).map_err(Redb)?;
+        }
+        Ok(())
+    }
+
     /// Moves the keys of expiring messages to the table of keys that are used for good. If damage has changed a key,
     /// the changed key stays in the list, and the next append finds the list too long and makes it again.
     pub(crate) fn spend(&mut self, keys: &[Listed]) -> Result<(), StoreError> {

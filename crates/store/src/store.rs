@@ -3,6 +3,7 @@
 mod append;
 mod backup;
 mod backups;
+mod blocks;
 mod expire;
 pub(crate) mod frames;
 mod hashes;
@@ -23,6 +24,7 @@ mod verify;
 pub use append::{Appended, Post, Refusal};
 pub use backup::Piece;
 pub use backups::Pruned;
+pub use blocks::{Block, BlockRefusal, Fed, LeftOut, Placed};
 pub use expire::{Expired, Expiry};
 pub use frames::BACKUP_VERSION;
 pub use objects::Objects;
@@ -62,6 +64,9 @@ pub const OBJECTS_DIR: &str = "objects";
 /// The name of the folder of unfinished uploads.
 pub const UPLOADS_DIR: &str = "uploads";
 
+/// The default of [`StoreConfig::fork_blocks`]: chains of the field do not go back further.
+const FORK_BLOCKS: u64 = 100;
+
 /// The place of a store, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreConfig {
@@ -71,6 +76,9 @@ pub struct StoreConfig {
     pub objects: Objects,
     /// The number of messages in a segment. It may change between openings.
     pub segment_messages: u64,
+    /// The number of blocks at the end of a board of blocks that another branch may replace. Their messages are in no
+    /// segment.
+    pub fork_blocks: u64,
     /// The least time for which the id of a post is remembered.
     pub post_id_memory: Duration,
     /// The greatest number of bytes of all unfinished uploads together, as far as they were received. Each upload
@@ -79,13 +87,14 @@ pub struct StoreConfig {
 }
 
 impl StoreConfig {
-    /// Returns a configuration with local objects and common limits: segments of 4,096 messages, ids remembered for 7
-    /// days, 4 GiB of unfinished uploads.
+    /// Returns a configuration with local objects and common limits: segments of 4,096 messages, forks of 100 blocks, ids
+    /// remembered for 7 days, 4 GiB of unfinished uploads.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
             objects: Objects::Local,
             segment_messages: 4096,
+            fork_blocks: FORK_BLOCKS,
             post_id_memory: POST_ID_MEMORY,
             upload_bytes: 4 << 30,
         }
@@ -113,6 +122,7 @@ pub(crate) struct Inner {
     /// Locked for reading while objects are created or copied, and for writing while objects are removed.
     pub(crate) gate: RwLock<()>,
     pub(crate) segment_messages: u64,
+    pub(crate) fork_blocks: u64,
     pub(crate) post_id_memory: Duration,
 }
 
@@ -225,6 +235,7 @@ impl Store {
             sealing: Mutex::new(()),
             gate: RwLock::new(()),
             segment_messages: config.segment_messages,
+            fork_blocks: config.fork_blocks,
             post_id_memory: config.post_id_memory,
         }));
         store.count()?;

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use crate::config::{BoardConfig, Clues};
 use omr_errors::Mismatch;
 use redb::{
-    Database, ReadTransaction, ReadableTable, ReadableTableMetadata, Table, TableHandle,
-    WriteTransaction,
+    Database, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata, Table,
+    TableError, TableHandle, WriteTransaction,
 };
 
 use crate::error::{Evidence, Redb, StoreError};
 use crate::format::{
-    HASHES, History, KEYS_CONFIG, KEYS_HISTORY, KEYS_STATE, KEYS_VERSION, Layout, META,
+    BLOCKS, HASHES, History, KEYS_CONFIG, KEYS_HISTORY, KEYS_STATE, KEYS_VERSION, Layout, META,
     META_VERSION, ONCE, Rows, State, TABLES, bad_row, encode_config, open_row, seal_row,
 };
 
@@ -89,6 +89,9 @@ impl<T> List<T> {
     }
 }
 
+/// A table of a view.
+type ReadOnly = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
 /// The tables at one moment.
 pub(crate) struct View {
     pub(crate) transaction: ReadTransaction,
@@ -114,9 +117,19 @@ impl View {
         }
     }
 
+    /// Opens a table. Returns `None` for that of blocks if no block was ever appended.
+    fn table(&self, rows: Rows) -> Result<Option<ReadOnly>, StoreError> {
+        match self.transaction.open_table(rows) {
+            Err(TableError::TableDoesNotExist(_)) if rows.name() == BLOCKS.name() => Ok(None),
+            table => Ok(Some(table.map_err(Redb)?)),
+        }
+    }
+
     /// Returns a row as it is stored.
     pub(crate) fn raw(&self, rows: Rows, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let Some(table) = self.table(rows)? else {
+            return Ok(None);
+        };
         let found = table.get(key).map_err(Redb)?;
         Ok(found.map(|guard| guard.value().to_vec()))
     }
@@ -155,7 +168,9 @@ impl View {
         from: &[u8],
         mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
-        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let Some(table) = self.table(rows)? else {
+            return Ok(());
+        };
         for row in table.range(from..).map_err(Redb)? {
             let (key, value) = row.map_err(Redb)?;
             if each(key.value(), value.value())?.is_break() {
@@ -187,7 +202,9 @@ impl View {
 
     /// Returns the last row whose key is at most `key`, as it is stored.
     pub(crate) fn last_to(&self, rows: Rows, key: &[u8]) -> Result<Option<StoredRow>, StoreError> {
-        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let Some(table) = self.table(rows)? else {
+            return Ok(None);
+        };
         match table.range(..=key).map_err(Redb)?.next_back() {
             Some(found) => {
                 let (last, value) = found.map_err(Redb)?;
@@ -199,7 +216,9 @@ impl View {
 
     /// Returns the number of rows as the database counts it.
     pub(crate) fn count(&self, rows: Rows) -> Result<u64, StoreError> {
-        let table = self.transaction.open_table(rows).map_err(Redb)?;
+        let Some(table) = self.table(rows)? else {
+            return Ok(0);
+        };
         Ok(table.len().map_err(Redb)?)
     }
 }
@@ -301,6 +320,13 @@ impl<'t> Writing<'t> {
         let intact = |key: &[u8], row: &[u8]| open_row(seed, name, key, row).is_ok();
         table.retain(intact).map_err(Redb)?;
         Ok(())
+    }
+
+    /// Returns the last key of a table.
+    pub(crate) fn last(&self, rows: Rows) -> Result<Option<Vec<u8>>, StoreError> {
+        let table = self.table(rows)?;
+        let last = table.last().map_err(Redb)?;
+        Ok(last.map(|(key, _)| key.value().to_vec()))
     }
 
     /// Removes a row and returns whether it existed.

@@ -242,6 +242,29 @@ pub(crate) fn drop_runs(table: &mut Open<'_>, layout: &Layout, end: u64) -> Resu
     Ok(())
 }
 
+/// Removes the records from message `len` on from the tail.
+pub(crate) fn drop_from(table: &mut Open<'_>, layout: &Layout, len: u64) -> Result<(), StoreError> {
+    let from = index_key(len);
+    let mut rest = None;
+    if let Some(last) = table.range(..from.as_slice()).map_err(Redb)?.next_back() {
+        let (key, run) = last.map_err(Redb)?;
+        if let Ok(first) = index_of("tail", key.value()) {
+            let bytes = (len - first) as usize * layout.record_bytes();
+            let kept = run.value().get(..bytes);
+            rest = kept.map(|kept| (first, kept.to_vec()));
+        }
+    }
+    if let Some((first, kept)) = rest {
+        table
+            .insert(index_key(first).as_slice(), kept.as_slice())
+            .map_err(Redb)?;
+    }
+    table
+        .retain_in(from.as_slice().., |_, _| false)
+        .map_err(Redb)?;
+    Ok(())
+}
+
 /// Tests the sizes of the messages of a post; `post` is the position of the post in the call.
 ///
 /// Errors: [`StoreError::Size`].

@@ -7,7 +7,7 @@ use super::Store;
 use super::posts::{Ids, contents};
 use crate::config::Message;
 use crate::error::{StoreError, UsedKey};
-use crate::format::Layout;
+use crate::format::{BLOCKS, Layout};
 use crate::hashes::{Keeper, MessageHashes};
 use crate::meta::Outcome;
 use crate::once::Once;
@@ -73,6 +73,11 @@ pub enum Refusal {
     /// there is at least one.
     #[error("{}", used_keys(.0))]
     UsedKeys(Vec<UsedKey>),
+    /// The board takes its messages from blocks.
+    #[error(
+        "expected a board for posts, found one that takes its messages from the blocks of a ledger"
+    )]
+    Blocks,
 }
 
 fn used_keys(keys: &[UsedKey]) -> String {
@@ -86,7 +91,7 @@ fn used_keys(keys: &[UsedKey]) -> String {
 impl Store {
     /// Appends `posts` in one durable transaction, all or none, with two exceptions. A post whose id is remembered,
     /// also from the same call, is not appended again. A post is refused and left out if its id belongs to a post with
-    /// other contents or of another account, or if one-time keys in it were used before.
+    /// other contents or of another account, if one-time keys in it were used before, or if the board has blocks.
     ///
     /// The caller must have tested the signatures of one-time keys in bound clues: otherwise anybody who sees a message
     /// could post its key first, and have the message refused.
@@ -115,6 +120,10 @@ impl Store {
         let memory = u64::try_from(inner.post_id_memory.as_millis()).unwrap_or(u64::MAX);
         let hashes: Vec<[u8; 32]> = posts.iter().map(contents).collect();
         inner.meta.transact(|writing, state| {
+            if writing.last(BLOCKS)?.is_some() {
+                let refused = posts.iter().map(|_| Err(Refusal::Blocks));
+                return Ok(Outcome::Nothing(refused.collect()));
+            }
             let mut ids = Ids::open(writing)?;
             ids.forget(now.saturating_sub(memory), FORGET + 2 * posts.len())?;
             let mut once = Once::open(writing, &inner.meta.layout, state)?;

@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use super::blocks::Placed;
 use crate::config::BoardConfig;
 use crate::error::{Evidence, StoreError};
 use crate::format::{
-    History, KEYS, LOG, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL, decode_config,
-    encode_config, hash_of, numbers, open_row, u32_at,
+    BLOCKS, History, KEYS, LOG, ORDER, POSTS, RECORDS, Rows, SEGMENTS, SPENT, State, TAIL,
+    decode_config, encode_config, hash_of, numbers, open_row, u32_at,
 };
 use crate::segment::Segment;
 use crate::tables::short;
@@ -28,7 +29,7 @@ pub(crate) const KIND_STATE: u8 = 2;
 pub(crate) const KIND_HISTORY: u8 = 3;
 pub(crate) const KIND_END: u8 = 255;
 /// The tables in a backup, with the kinds of their frames. Uploads are not backed up.
-pub(crate) const KINDS: [(u8, Rows); 8] = [
+pub(crate) const KINDS: [(u8, Rows); 9] = [
     (16, SEGMENTS),
     (17, KEYS),
     (18, TAIL),
@@ -37,6 +38,7 @@ pub(crate) const KINDS: [(u8, Rows); 8] = [
     (21, RECORDS),
     (22, SPENT),
     (23, LOG),
+    (24, BLOCKS),
 ];
 
 /// Tests a row of a table in [`KINDS`] other than the tail, as reading the row does.
@@ -47,6 +49,7 @@ pub(crate) fn check_row(seed: u32, rows: Rows, key: &[u8], row: &[u8]) -> Result
     let value = open_row(seed, table, key, row)?;
     match table {
         "segments" => Segment::decode(key, value).map(drop),
+        "blocks" => Placed::decode(key, value).map(drop),
         "keys" => {
             hash_of(table, key)?;
             numbers::<1>(table, key, value).map(drop)

@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use bytes::Bytes;
 
 use super::Store;
+use super::blocks::settled;
 use super::sealed::{self, build};
 use crate::chain;
 use crate::error::StoreError;
@@ -12,7 +13,6 @@ use crate::format::{SEGMENTS, TAIL, index_key};
 use crate::log::{Log, Visit, expired};
 use crate::meta::{Meta, Outcome, lock};
 use crate::segment::Segment;
-use crate::tables::View;
 use crate::tail::{Piece, drop_runs};
 
 impl Store {
@@ -34,8 +34,8 @@ impl Store {
         sealed::fetch(&inner.place, &inner.meta.layout, board, segment)
     }
 
-    /// Moves full segments out of the tail into immutable objects, and returns their number. A mark replaces a message
-    /// whose record is damaged.
+    /// Moves full segments out of the tail into immutable objects, and returns their number. Messages of blocks that may
+    /// be withdrawn stay in the tail. A mark replaces a message whose record is damaged.
     ///
     /// Appends and reads continue meanwhile. An object is durable before the transaction that records it and removes
     /// the tail's records. A crash at any point therefore loses nothing, and leaves at most an object that the next
@@ -48,9 +48,11 @@ impl Store {
         let _no_sweep = inner.keep_objects();
         let mut sealed = 0;
         loop {
-            let state = inner.meta.view(View::state)?;
+            let (state, settled) = inner
+                .meta
+                .view(|view| Ok((view.state()?, settled(view, inner.fork_blocks)?)))?;
             let end = state.sealed.saturating_add(inner.segment_messages);
-            if end > state.len {
+            if end > settled {
                 return Ok(sealed);
             }
             let records = self.tail_records(state.sealed..end)?;

@@ -3,6 +3,7 @@
 pub(crate) mod disk;
 
 mod backup;
+mod blocks;
 mod boards;
 mod bucket;
 mod chain;

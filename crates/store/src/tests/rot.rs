@@ -103,10 +103,8 @@ fn flips(bytes: &[u8]) -> Vec<Flip> {
     let database = builder().create_with_backend(disk.attach()).unwrap();
     let transaction = database.begin_read().unwrap();
     let mut out = Vec::new();
-    for (rows, table) in TABLES
-        .into_iter()
-        .chain([(ONCE, "once"), (HASHES, "hashes")])
-    {
+    let of_posts = TABLES.into_iter().filter(|(_, table)| *table != "blocks");
+    for (rows, table) in of_posts.chain([(ONCE, "once"), (HASHES, "hashes")]) {
         let found = transaction.open_table(rows).unwrap();
         let few = found.len().unwrap() <= 4;
         assert!(!found.is_empty().unwrap(), "no row of {table}");
