@@ -416,11 +416,12 @@ impl State {
     }
 }
 
-/// A period in the life of a board between two restores of backups.
+/// A period in the life of a board in which messages were only appended.
 ///
 /// The first history of a board begins when the board is created, and has the board's id. Every restore of a backup
-/// begins another one, with a random id, at the length of the log in the backup. Messages that the earlier history
-/// appended after that length are not part of the board.
+/// begins another one, with a random id, at the length of the log in the backup, and so does every other branch of a
+/// ledger, at the length of the log before it. Messages that the earlier history appended after that length are not part
+/// of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct History {
@@ -444,13 +445,18 @@ impl History {
         }
     }
 
-    /// Returns the history of a store that is restored from the state in a backup.
-    pub(crate) fn restored(id: [u8; 16], state: &State) -> Self {
-        Self {
+    /// Returns a history with a random id that begins with a log of `start` messages, after `sequence` transactions.
+    ///
+    /// Errors: that of the source of randomness.
+    #[cfg(feature = "server")]
+    pub(crate) fn begin(start: u64, sequence: u64) -> Result<Self, StoreError> {
+        let mut id = [0; 16];
+        getrandom::fill(&mut id).map_err(|error| StoreError::Io(error.into()))?;
+        Ok(Self {
             id,
-            start: state.len,
-            sequence: state.sequence,
-        }
+            start,
+            sequence,
+        })
     }
 
     pub(crate) fn encode_all(histories: &[Self]) -> Vec<u8> {

@@ -28,7 +28,7 @@ pub(crate) struct Meta {
     pub(crate) config: BoardConfig,
     pub(crate) layout: Layout,
     /// The histories of the board, oldest first; at least one.
-    pub(crate) histories: Vec<History>,
+    histories: RwLock<Vec<History>>,
     /// Held during a transaction and while the file is opened.
     writer: Mutex<()>,
     slot: RwLock<Slot>,
@@ -69,7 +69,7 @@ impl Meta {
         let loaded = guarded(|| load(&source, database.get()?))?;
         let (config, state) = (loaded.config, loaded.state);
         Ok(Self {
-            histories: loaded.histories,
+            histories: RwLock::new(loaded.histories),
             source,
             access,
             layout: Layout::new(&config),
@@ -93,8 +93,24 @@ impl Meta {
 
     /// Returns the current history of the board.
     pub(crate) fn history(&self) -> History {
-        let last = self.histories.last();
+        let histories = self.histories();
+        let last = histories.last();
         last.copied().unwrap_or(History::first(&self.config))
+    }
+
+    /// Returns the histories of the board, oldest first; at least one.
+    pub(crate) fn histories(&self) -> Vec<History> {
+        let histories = self.histories.read();
+        histories.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the histories, after a transaction has stored them.
+    pub(crate) fn set_histories(&self, histories: Vec<History>) {
+        let mut known = self
+            .histories
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = histories;
     }
 
     /// Returns the index of the first message that has not expired.

@@ -60,8 +60,9 @@ impl Store {
         have: &HashSet<String>,
         each: &mut Each<'_>,
     ) -> Result<Vec<StoreError>, StoreError> {
+        let histories = self.inner().meta.histories();
         for name in have {
-            precedes(name, &self.inner().meta.histories)?;
+            precedes(name, &histories)?;
         }
         let _no_sweep = self.inner().keep_objects();
         let mut copier = Copier {
@@ -151,7 +152,10 @@ impl Copier<'_, '_> {
     fn tables(&mut self, view: &View) -> Result<(), StoreError> {
         let state = guarded(|| view.state())?;
         let meta = &self.store.inner().meta;
-        let name = backup_name(state.sequence, &meta.history().id);
+        // Those of the view's moment, unless both of their rows are damaged.
+        let histories = guarded(|| view.histories()).unwrap_or_else(|_| meta.histories());
+        let last = histories.last().map_or([0; 16], |history| history.id);
+        let name = backup_name(state.sequence, &last);
         let mut hasher = blake3::Hasher::new();
         let mut file = Output::new(&name, self.each);
         let layout = meta.layout;
@@ -159,7 +163,7 @@ impl Copier<'_, '_> {
             frames: header(),
             faults: Vec::new(),
         };
-        push_start(&meta.config, &state, &meta.histories, &mut rows_out.frames);
+        push_start(&meta.config, &state, &histories, &mut rows_out.frames);
         for (kind, rows) in KINDS {
             let mut from = Some(if rows.name() == TAIL.name() {
                 index_key(state.sealed).to_vec()

@@ -9,7 +9,7 @@ use super::Store;
 use crate::chain;
 use crate::config::Message;
 use crate::error::{Evidence, Redb, StoreError};
-use crate::format::{BLOCKS, TAIL, bad_row, index_key, index_of, numbers, pack};
+use crate::format::{BLOCKS, History, TAIL, bad_row, index_key, index_of, numbers, pack};
 use crate::hashes::{self, Keeper, MessageHashes};
 use crate::meta::{Outcome, lock};
 use crate::once::{Listed, Once, keys_read, list_all};
@@ -20,6 +20,8 @@ use crate::tail::{self, Tail, check_sizes};
 const HEAD_BYTES: usize = 80;
 /// The greatest number of messages of a block, whose ids are one row.
 const MAX_MESSAGES: usize = 1 << 20;
+/// The number of histories that a board of blocks has. Backups of earlier ones are no longer recognised.
+const HISTORIES: usize = 1000;
 
 /// A block of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,10 +112,21 @@ struct Fork {
     len: u64,
 }
 
+/// What a transaction must know to withdraw blocks.
+struct Cut {
+    fork: Fork,
+    /// The one-time keys of the messages that are withdrawn.
+    keys: Vec<Listed>,
+    /// The running hash of the log without them.
+    head: [u8; 32],
+    /// The histories of the board, with the one that begins; the transaction sets its sequence.
+    histories: Vec<History>,
+}
+
 impl Store {
     /// Appends blocks in one durable transaction, all or none. Blocks that are on the board already change nothing. A
     /// block whose height is taken by another one begins another branch: that block and all after it are withdrawn, so
-    /// that the board has the messages of one branch alone, and their indices are used again.
+    /// that the board has the messages of one branch alone, their indices are used again, and another history begins.
     ///
     /// A message whose one-time key was used before is left out, since a ledger does not refuse it. The caller must have
     /// tested the sizes and signatures of all clues, and left out what fails, as every operator of the ledger does: equal
@@ -132,31 +145,45 @@ impl Store {
             Ok(plan) => plan,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let (keys, head) = match plan.fork {
-            Some(Fork { len, .. }) => (
-                keys_read(self, len..self.len())?,
-                chain::hash_before_expiry(self, len)?,
-            ),
-            None => (Vec::new(), [0; 32]),
+        let cut = match plan.fork {
+            Some(fork) => Some(self.cut(fork)?),
+            None => None,
         };
-        let feed = || self.write_blocks(&blocks[plan.known..], plan.fork, &keys, head);
-        match feed() {
+        let feed = || self.write_blocks(&blocks[plan.known..], cut.as_ref());
+        let (fed, histories) = match feed() {
             Err(StoreError::KeyCount(count)) => {
                 tracing::warn!(?count, "listing the one-time keys again");
                 list_all(self, &mut |_, _| {})?;
-                feed().map(Ok)
+                feed()?
             }
-            other => other.map(Ok),
+            other => other?,
+        };
+        if let Some(histories) = histories {
+            inner.meta.set_histories(histories);
         }
+        Ok(Ok(fed))
     }
 
+    /// Returns what a transaction must know to withdraw the blocks from a fork on.
+    fn cut(&self, fork: Fork) -> Result<Cut, StoreError> {
+        let meta = &self.inner().meta;
+        let mut histories = meta.histories();
+        histories.push(History::begin(fork.len, 0)?);
+        histories.drain(..histories.len().saturating_sub(HISTORIES));
+        Ok(Cut {
+            fork,
+            keys: keys_read(self, fork.len..self.len())?,
+            head: chain::hash_before_expiry(self, fork.len)?,
+            histories,
+        })
+    }
+
+    /// Appends blocks, after those of a fork are withdrawn, and returns the histories if another one has begun.
     fn write_blocks(
         &self,
         blocks: &[Block],
-        fork: Option<Fork>,
-        keys: &[Listed],
-        head: [u8; 32],
-    ) -> Result<Fed, StoreError> {
+        cut: Option<&Cut>,
+    ) -> Result<(Fed, Option<Vec<History>>), StoreError> {
         let meta = &self.inner().meta;
         let layout = meta.layout;
         meta.transact(|writing, state| {
@@ -166,19 +193,27 @@ impl Store {
                 left_out: Vec::new(),
                 tip: 0,
             };
+            let mut histories = None;
             let mut once = Once::open(writing, &layout, state)?;
-            if let Some(Fork { height, len }) = fork {
+            if let Some(cut) = cut {
+                let Fork { height, len } = cut.fork;
                 fed.withdrawn.start = len;
-                once.free(keys)?;
+                once.free(&cut.keys)?;
                 tail::drop_from(&mut writing.table(TAIL)?, &layout, len)?;
                 chain::drop_from(writing, len)?;
                 hashes::drop_from(writing, &layout, len)?;
+                let mut all = cut.histories.clone();
+                if let Some(begun) = all.last_mut() {
+                    begun.sequence = state.sequence;
+                }
+                writing.put_histories(&all)?;
+                histories = Some(all);
                 let mut table = writing.table(BLOCKS)?;
                 let from = index_key(height);
                 table
                     .retain_in(from.as_slice().., |_, _| false)
                     .map_err(Redb)?;
-                (state.len, state.head) = (len, head);
+                (state.len, state.head) = (len, cut.head);
             }
             let mut tail = Tail::open(writing, &layout, state)?;
             let mut keeper = Keeper::new(writing, &layout);
@@ -217,9 +252,9 @@ impl Store {
                 None => 0,
             };
             if blocks.is_empty() {
-                return Ok(Outcome::Nothing(fed));
+                return Ok(Outcome::Nothing((fed, None)));
             }
-            Ok(Outcome::Commit(fed))
+            Ok(Outcome::Commit((fed, histories)))
         })
     }
 

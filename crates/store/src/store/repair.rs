@@ -76,7 +76,7 @@ impl Store {
         meta.transact(|writing, _| {
             writing.clear(META)?;
             writing.put_version()?;
-            writing.put_histories(&meta.histories)?;
+            writing.put_histories(&meta.histories())?;
             let mut table = writing.table(META)?;
             for key in KEYS_CONFIG {
                 let config = encode_config(&meta.config);

@@ -97,9 +97,7 @@ impl Store {
             return Err(StoreError::Exists(path));
         }
         let (mut manifest, mut faults) = Manifest::newest(from)?;
-        let mut id = [0; 16];
-        getrandom::fill(&mut id).map_err(|error| StoreError::Io(error.into()))?;
-        let history = History::restored(id, &manifest.state);
+        let history = History::begin(manifest.state.len, manifest.state.sequence)?;
         manifest.histories.push(history);
         let place = config.place()?;
         claim(&place, &manifest.board, true)?;
@@ -116,7 +114,7 @@ impl Store {
         store.mend_post_ids(&mut Vec::new())?;
         Ok(Restored {
             messages: manifest.state.len,
-            history: id,
+            history: history.id,
             segments: manifest.segments.len() as u64,
             keys: manifest.keys.len() as u64,
             records: manifest.records,

@@ -146,6 +146,7 @@ proptest! {
                         extend(&mut other, salt, count);
                     }
                     let before = |blocks: &[Block]| blocks.iter().map(|block| block.messages.len() as u64).sum::<u64>();
+                    let history = store.history();
                     let (from, len) = (before(&blocks[..kept]), before(&blocks));
                     let sealed = store.segments().unwrap().last().map_or(0, |segment| segment.end());
                     if from < sealed && kept < blocks.len() {
@@ -156,6 +157,10 @@ proptest! {
                     } else {
                         let fed = fed(&store, &other[kept..]);
                         prop_assert_eq!(fed.withdrawn, from..len);
+                        // Without a block of the other branch there is none that is withdrawn, and no other history.
+                        let is_fork = kept < blocks.len();
+                        prop_assert_eq!(store.history() != history, is_fork);
+                        prop_assert!(!is_fork || store.history().start == from);
                         blocks = other;
                     }
                 }

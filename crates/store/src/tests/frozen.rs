@@ -117,7 +117,12 @@ fn configuration_and_state() {
         State::decode(&expected[..len]).unwrap_err();
     }
     let history = History::first(&config());
-    let bytes = History::encode_all(&[history, History::restored([7; 16], &state)]);
+    let restored = History {
+        id: [7; 16],
+        start: state.len,
+        sequence: state.sequence,
+    };
+    let bytes = History::encode_all(&[history, restored]);
     let mut expected = [&b"0123456789abcdef"[..], &[0; 16], &[7; 16]].concat();
     expected.extend([4u64, 1].map(u64::to_le_bytes).as_flattened());
     assert_eq!(bytes, expected);
