@@ -21,7 +21,7 @@ pub(crate) struct Caller {
     pub(crate) client: u64,
     /// Whether the client has no token and is on this machine, whose programs cannot be distinguished.
     pub(crate) is_local: bool,
-    pub(crate) rights: [bool; 4],
+    pub(crate) rights: [bool; Right::ALL.len()],
     pub(crate) messages_per_second: u32,
     pub(crate) jobs: u32,
     pub(crate) sessions: u32,
@@ -36,7 +36,7 @@ impl Caller {
             account: account.into(),
             client,
             is_local: false,
-            rights: [true; 4],
+            rights: [true; Right::ALL.len()],
             messages_per_second: 1,
             jobs: 1,
             sessions: 1,
@@ -154,7 +154,7 @@ impl Callers {
             account: token.name.clone(),
             client: self.key(token.name.as_bytes()),
             is_local: false,
-            rights: [Right::Post, Right::Detect, Right::Admin, Right::Work].map(has),
+            rights: Right::ALL.map(has),
             messages_per_second: token
                 .messages_per_second
                 .unwrap_or(limits.messages_per_second),
@@ -181,7 +181,7 @@ impl Callers {
             account: ANONYMOUS.into(),
             client: self.key(&address.map(network).unwrap_or_default()),
             is_local,
-            rights: [post, detect, false, false],
+            rights: [post, detect, false, false, false],
             messages_per_second: limits.messages_per_second,
             jobs: most(limits.jobs, limits.all_jobs),
             sessions: most(limits.sessions, limits.all_sessions),

@@ -58,6 +58,11 @@ pub struct Board {
     pub clues: Option<String>,
     /// The age at which messages expire, in days during which the server runs; 0 for never.
     pub expire_days: u64,
+    /// The name of a ledger from whose blocks the board takes its messages; none for a board that takes posts. The name
+    /// should contain the hash of the ledger's first block and the purpose of the board.
+    pub ledger: Option<String>,
+    /// The number of blocks at the end of the ledger that another branch can replace.
+    pub fork_blocks: u64,
 }
 
 /// Files for TLS in PEM.

@@ -1,6 +1,6 @@
 //! The errors of a server.
 
-use omr_protocol::Mismatch;
+use omr_protocol::{Mismatch, hex};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,12 @@ pub enum ServerError {
     /// The data folder contains another board than the configuration describes.
     #[error("{}: expected a board of {}, found one of {}", .0.display(), .1.expected, .1.found)]
     OtherBoard(PathBuf, Mismatch<String>),
+    /// The data folder contains the board of another ledger than the configuration names.
+    #[error(
+        "{}: expected the board {} of the ledger in board.ledger, found board {}: check the name, or choose another data folder",
+        .0.display(), hex(&.1.expected), hex(&.1.found)
+    )]
+    OtherLedger(PathBuf, Mismatch<[u8; 16]>),
     /// Another token has this name.
     #[error(
         "expected a new name, found the token {0:?} already: remove that one first, or choose another name"

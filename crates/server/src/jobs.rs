@@ -26,6 +26,7 @@ pub use stored::{StoredJob, drop_jobs, stored_jobs};
 
 use crate::caller::Caller;
 use crate::error::ServerError;
+use crate::pages::PageSecret;
 use crate::records;
 use crate::refuse;
 use crate::registrations::Registrations;
@@ -59,6 +60,9 @@ const ORDERED: u64 = 256;
 const ENDED: &str = "the server's process ended while it made the digest, perhaps for lack of memory: its operator \
      can lower detector.together or limits.digest_messages, have `omr worker` make digests on a larger machine, or \
      choose a smaller parameter set";
+
+/// The error of a job whose messages were withdrawn.
+const WITHDRAWN: &str = "messages of the range were withdrawn from the board: ask for its present length, and request the digest again";
 
 /// The number of digests that the status page shows.
 const SHOWN: usize = 10;
@@ -150,7 +154,7 @@ pub(crate) struct Jobs {
     together: Together,
     sealing: Sealing,
     /// The secret from which the seeds of pages are derived.
-    pages: [u8; 32],
+    pages: PageSecret,
     lease: Duration,
     room: Arc<Room>,
     /// The time at which the log last mentioned that memory is short.
@@ -193,7 +197,7 @@ pub(crate) struct Bounds {
     pub(crate) together: Together,
     pub(crate) sealing: Sealing,
     /// The secret from which the seeds of pages are derived.
-    pub(crate) pages: [u8; 32],
+    pub(crate) pages: PageSecret,
     /// The time for which a worker elsewhere may be silent.
     pub(crate) lease: Duration,
     /// The memory for digests.
@@ -491,6 +495,22 @@ impl Jobs {
             });
         }
         Ok(())
+    }
+
+    /// Fails the unfinished jobs whose messages from `start` on were withdrawn, and all fetches, since the seeds of their
+    /// queries changed.
+    pub(crate) fn withdraw(&self, start: u64) {
+        let mut inner = self.lock();
+        let has_seen = |entry: &Entry| {
+            let record = &entry.record;
+            !record.state.is_final() && (record.range.end > start || record.query.is_some())
+        };
+        let entries = inner.entries.iter().filter(|(_, entry)| has_seen(entry));
+        let ids: Vec<Id> = entries.map(|(id, _)| *id).collect();
+        for id in ids {
+            drop(self.finish(&mut inner, &id, Err(WITHDRAWN.to_owned())));
+        }
+        self.wake(&mut inner);
     }
 
     /// Cancels an account's unfinished jobs with a key.

@@ -11,6 +11,7 @@ pub mod config;
 mod connections;
 mod damage;
 mod error;
+mod feeding;
 mod file_modes;
 mod host_rules;
 mod jobs;

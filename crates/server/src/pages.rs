@@ -3,15 +3,43 @@
 use crate::error::ServerError;
 use crate::records;
 use omr_store::Store;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The name of the table of secrets, by the id of the board's history.
 const SECRETS: &str = "page-secrets";
+
+/// The secret of the board's present history.
+#[derive(Clone)]
+pub(crate) struct PageSecret(Arc<RwLock<[u8; 32]>>);
+
+impl PageSecret {
+    /// Reads the secret.
+    ///
+    /// Errors: `Store`; `NoRandomness`.
+    pub(crate) fn open(store: &Store) -> Result<Self, ServerError> {
+        Ok(Self(Arc::new(RwLock::new(secret(store)?))))
+    }
+
+    /// Returns the secret.
+    pub(crate) fn get(&self) -> [u8; 32] {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the secret of another history, which has begun.
+    ///
+    /// Errors: `Store`; `NoRandomness`.
+    pub(crate) fn renew(&self, store: &Store) -> Result<(), ServerError> {
+        let renewed = secret(store)?;
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        Ok(())
+    }
+}
 
 /// Returns the secret of the board's present history, which the first start makes. A restored board has a history of its
 /// own, so nobody has seen a seed of a page before its messages were posted.
 ///
 /// Errors: `Store`; `NoRandomness`.
-pub(crate) fn secret(store: &Store) -> Result<[u8; 32], ServerError> {
+fn secret(store: &Store) -> Result<[u8; 32], ServerError> {
     let history = store.history().id;
     let stored = store.get(SECRETS, &history)?;
     if let Some(known) = stored.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {

@@ -7,7 +7,7 @@ use crate::error::ServerError;
 use crate::file_modes;
 use crate::jobs::{Asking, Bounds, Jobs, Keep, Local, Together};
 use crate::orders::Orders;
-use crate::pages;
+use crate::pages::PageSecret;
 use crate::priority::Priority;
 use crate::registrations::Registrations;
 use crate::room::Room;
@@ -18,7 +18,7 @@ use omr_detector::engines::Costs;
 use omr_memory::Memory;
 use omr_ops::Metrics;
 use omr_protocol::Mismatch;
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Sealing, ledger_board_id};
 use omr_runner::{IDLE, Pages, Worker, works_here};
 use omr_store::{BoardConfig, Clues, Objects, Store, StoreConfig};
 use std::sync::Arc;
@@ -37,6 +37,7 @@ pub fn store_config(config: &Config) -> StoreConfig {
     if let Some(messages) = config.objects.segment_messages {
         store.segment_messages = messages;
     }
+    store.fork_blocks = config.board.fork_blocks;
     store.post_id_memory = Duration::from_secs(config.limits.post_id_hours * 3600);
     store.upload_bytes = config.limits.upload_bytes;
     store
@@ -47,10 +48,16 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
     let wanted: Option<ClueKind> = config.board.clues.as_deref().map(str::parse).transpose()?;
     let at = store_config(config);
     if !Store::exists(&config.data) {
-        let mut board_id = [0; 16];
-        getrandom::fill(&mut board_id).map_err(|_| ServerError::NoRandomness)?;
         let clues = wanted.unwrap_or(ClueKind::Bound);
         check_payload(config.board.payload_bytes, sealing, clues)?;
+        let board_id = match &config.board.ledger {
+            Some(ledger) => ledger_id(config, ledger, set, sealing, clues),
+            None => {
+                let mut drawn = [0; 16];
+                getrandom::fill(&mut drawn).map_err(|_| ServerError::NoRandomness)?;
+                drawn
+            }
+        };
         let board = BoardConfig {
             board_id,
             params_id: set.name().into(),
@@ -70,6 +77,15 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
         format!("set {params}, sealing {sealing}, payloads of {bytes} bytes, {clues} clues")
     };
     let clues = clue_kind(board);
+    if let Some(ledger) = &config.board.ledger {
+        let expected = ledger_id(config, ledger, set, sealing, clues);
+        if board.board_id != expected {
+            return Err(ServerError::OtherLedger(
+                config.data.clone(),
+                Mismatch::new(expected, board.board_id),
+            ));
+        }
+    }
     let expected = describe(
         set.name(),
         sealing.name(),
@@ -85,6 +101,17 @@ fn open_store(config: &Config, set: &ParamSet, sealing: Sealing) -> Result<Store
             Mismatch::new(expected, found),
         ))
     }
+}
+
+fn ledger_id(
+    config: &Config,
+    ledger: &str,
+    set: &ParamSet,
+    sealing: Sealing,
+    clues: ClueKind,
+) -> [u8; 16] {
+    let bytes = config.board.payload_bytes;
+    ledger_board_id(ledger, set.name(), sealing, bytes, clues)
 }
 
 /// The bytes of a file's smallest part in a letter without its content, as `omr_client::letter` writes it, and the
@@ -149,7 +176,7 @@ pub(crate) struct Parts {
     pub(crate) registrations: Arc<Registrations>,
     pub(crate) sealing: Sealing,
     /// The secret from which the seeds of pages are derived.
-    pub(crate) pages: [u8; 32],
+    pub(crate) pages: PageSecret,
     pub(crate) metrics: Metrics,
     pub(crate) damage: Arc<Damage>,
     pub(crate) priority: Arc<Priority>,
@@ -196,7 +223,7 @@ impl Parts {
                 config.limits.all_keys as usize,
             )?),
             config: Arc::new(config),
-            pages: pages::secret(&store)?,
+            pages: PageSecret::open(&store)?,
             set,
             store,
             sealing,
@@ -220,7 +247,7 @@ impl Parts {
                 wait: Duration::from_secs_f64(self.config.detector.together_seconds),
             },
             sealing: self.sealing,
-            pages: self.pages,
+            pages: self.pages.clone(),
             lease: Duration::from_secs(self.config.detector.lease_seconds),
             room: self.room.clone(),
         };

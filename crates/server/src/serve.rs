@@ -68,7 +68,7 @@ impl Server {
             store: parts.store,
             set: parts.set,
             sealing: parts.sealing,
-            pages: parts.pages,
+            pages: parts.pages.clone(),
             room: parts.room,
             posting,
             jobs,

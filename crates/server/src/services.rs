@@ -10,7 +10,7 @@ mod worker;
 
 pub(crate) use address::Addresses;
 pub(crate) use admin::Admin;
-pub(crate) use board::Board;
+pub(crate) use board::{Board, check_clue};
 pub(crate) use capability::Capability;
 pub(crate) use detection::Detection;
 pub(crate) use key::Keys;

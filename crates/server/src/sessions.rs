@@ -30,6 +30,10 @@ use tonic::Status;
 const ENDED: &str = "the server's process ended during each of the last attempts to continue this session, perhaps for lack \
      of memory: close it and request digests, or have the operator lower detector.session_keys_in_memory";
 
+/// The error of a session whose messages were withdrawn.
+const WITHDRAWN: &str =
+    "messages that this session has seen were withdrawn from the board: open another session";
+
 /// The parts that all sessions use.
 pub(crate) struct Tools {
     pub(crate) store: Store,
@@ -392,6 +396,19 @@ impl Sessions {
             .map(|slot| slot.id)
             .collect();
         ids.iter().try_for_each(|id| self.close(account, id))
+    }
+
+    /// Ends the sessions that have seen messages from `start` on, since they were withdrawn. Their clients open others.
+    pub(crate) fn withdraw(&self, start: u64) {
+        let has_seen = |slot: &&Arc<Slot>| slot.place().seen.next.length > start;
+        let seen: Vec<Arc<Slot>> = lock(&self.slots)
+            .values()
+            .filter(has_seen)
+            .cloned()
+            .collect();
+        for slot in seen {
+            slot.fail(WITHDRAWN);
+        }
     }
 
     /// Notifies the runner that there is work.

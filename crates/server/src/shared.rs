@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::damage::Damage;
 use crate::jobs::Jobs;
 use crate::orders::Orders;
+use crate::pages::PageSecret;
 use crate::posting::Posting;
 use crate::refuse;
 use crate::registrations::Registrations;
@@ -30,7 +31,7 @@ pub(crate) struct Shared {
     /// The sealing of payloads.
     pub(crate) sealing: Sealing,
     /// The secret from which the seeds of pages are derived.
-    pub(crate) pages: [u8; 32],
+    pub(crate) pages: PageSecret,
     pub(crate) callers: Arc<Callers>,
     pub(crate) posting: Posting,
     pub(crate) jobs: Arc<Jobs>,
@@ -96,6 +97,17 @@ impl Shared {
                 Ok(None)
             }
             found => found.map_err(|error| refuse::store(&error)),
+        }
+    }
+
+    /// Ends all work that has seen messages from `start` on, since they were withdrawn.
+    pub(crate) fn withdrawn(&self, start: u64) {
+        if let Err(error) = self.pages.renew(&self.store) {
+            tracing::error!(%error, "the seeds of pages stay those of the withdrawn branch");
+        }
+        self.jobs.withdraw(start);
+        if let Some(sessions) = &self.sessions {
+            sessions.withdraw(start);
         }
     }
 

@@ -29,6 +29,19 @@ pub enum Right {
     Admin,
     /// The right to make digests for others, as a worker of the server.
     Work,
+    /// The right to append blocks of the board's ledger.
+    Feed,
+}
+
+impl Right {
+    /// All rights.
+    pub const ALL: [Self; 5] = [
+        Self::Post,
+        Self::Detect,
+        Self::Admin,
+        Self::Work,
+        Self::Feed,
+    ];
 }
 
 /// Writes the word that `omr token add --may` takes.
@@ -39,6 +52,7 @@ impl std::fmt::Display for Right {
             Self::Detect => "detect",
             Self::Admin => "admin",
             Self::Work => "work",
+            Self::Feed => "feed",
         })
     }
 }

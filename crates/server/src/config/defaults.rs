@@ -43,6 +43,8 @@ impl Default for Board {
             sealing: Sealing::HpkeX25519.name().into(),
             clues: None,
             expire_days: 0,
+            ledger: None,
+            fork_blocks: 100,
         }
     }
 }

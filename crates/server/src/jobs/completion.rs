@@ -2,7 +2,7 @@
 
 use super::ended::Ended;
 use super::leases::{Lease, Refusal, Slot, WorkerId};
-use super::{Entry, Id, Inner, JobRecord, Jobs, State, View};
+use super::{Entry, Id, Inner, JobRecord, Jobs, State, View, WITHDRAWN};
 use omr_ops::FinishedDigest;
 use omr_runner::{Unit, UnitId};
 use omr_store::StoreError;
@@ -144,7 +144,11 @@ impl Jobs {
             return Ok(false);
         };
         let duration = seconds.unwrap_or(since);
-        let ended = self.finish(&mut inner, &id, Ok(digest));
+        let outcome = match inner.entries.get(&id) {
+            Some(entry) if self.is_withdrawn(&entry.record) => Err(WITHDRAWN.to_owned()),
+            _ => Ok(digest),
+        };
+        let ended = self.finish(&mut inner, &id, outcome);
         let kept = ended.as_ref().is_some_and(Ended::is_done);
         if let Some(worker) = inner.workers.get_mut(who) {
             worker.note_digest();
@@ -171,6 +175,17 @@ impl Jobs {
         );
         drop(ended);
         Ok(kept)
+    }
+
+    /// Returns whether messages of a job were withdrawn since it was requested: its digest may contain those of two
+    /// branches.
+    fn is_withdrawn(&self, record: &JobRecord) -> bool {
+        let end = record.range.end;
+        let hash = self.store.hash_at(end).ok().flatten();
+        let is_other = hash
+            .zip(record.log_hash)
+            .is_some_and(|(now, then)| now != then);
+        is_other || self.store.len() < end
     }
 
     /// Notes that a worker has no digest for a job.

@@ -385,7 +385,7 @@ impl Jobs {
                 })),
                 EngineKind::Rounds => seeds.push(Seed {
                     engine,
-                    seed: self.pages,
+                    seed: self.pages.get(),
                 }),
             }
         }

@@ -2,6 +2,7 @@
 
 use super::{Answers, READY};
 use crate::caller::Caller;
+use crate::feeding;
 use crate::parts::clue_kind;
 use crate::refuse::{self, blocking};
 use crate::shared::Shared;
@@ -22,6 +23,8 @@ use tonic::{Request, Response, Status, Streaming};
 
 /// The number of messages in one response.
 const TOGETHER: u64 = 256;
+/// The greatest number of blocks in one response.
+const BLOCKS: u64 = 1000;
 /// The greatest number of running hashes of the log that one call requests.
 const LOG_HASHES: usize = 64;
 
@@ -157,7 +160,7 @@ impl Board {
 }
 
 /// Checks the form and the norm of a clue, and the signature of a bound one. Returns the hash of a bound clue.
-fn check_clue(
+pub(crate) fn check_clue(
     set: &ParamSet,
     store: &Store,
     message: &omr_store::Message,
@@ -245,7 +248,7 @@ impl BoardService for Board {
             }
             let shared = self.0.clone();
             blocking(move || {
-                let board = Some(super::capability::board(&shared.store)?);
+                let board = Some(super::capability::board(&shared)?);
                 let mut log_hashes = Vec::new();
                 for length in lengths {
                     log_hashes.push(super::hash_bytes(shared.log_hash(length)?));
@@ -268,6 +271,54 @@ impl BoardService for Board {
             ))
         };
         self.0.observe("PostMessages", answer).await
+    }
+
+    async fn feed_blocks(
+        &self,
+        request: Request<Streaming<v1::FeedBlocksRequest>>,
+    ) -> Result<Response<v1::FeedBlocksResponse>, Status> {
+        let answer = async {
+            let caller = self.0.caller(&request, Right::Feed)?;
+            let _room = self.0.stream(&caller)?;
+            if self.0.config.board.ledger.is_none() {
+                let text = "expected a board of a ledger, found one that takes posts";
+                return Err(Status::failed_precondition(text));
+            }
+            let blocks = feeding::received(&self.0, request.into_inner()).await?;
+            let shared = self.0.clone();
+            let fed = blocking(move || feeding::feed(&shared, blocks)).await?;
+            Ok(Response::new(fed))
+        };
+        self.0.observe("FeedBlocks", answer).await
+    }
+
+    async fn get_blocks(
+        &self,
+        request: Request<v1::GetBlocksRequest>,
+    ) -> Result<Response<v1::GetBlocksResponse>, Status> {
+        let answer = async {
+            let v1::GetBlocksRequest { start, end } = request.into_inner();
+            let shared = self.0.clone();
+            blocking(move || {
+                let store = &shared.store;
+                let found = match end {
+                    0 => store.tip().map(|tip| tip.into_iter().collect()),
+                    end => store.blocks(start..end.min(start.saturating_add(BLOCKS))),
+                };
+                let blocks = found.map_err(|error| refuse::store(&error))?;
+                let placed = |block: omr_store::Placed| v1::PlacedBlock {
+                    height: block.height,
+                    hash: block.hash.to_vec().into(),
+                    start: block.range.start,
+                    end: block.range.end,
+                    ids: block.ids.iter().map(|id| id.to_vec().into()).collect(),
+                };
+                let blocks = blocks.into_iter().map(placed).collect();
+                Ok(Response::new(v1::GetBlocksResponse { blocks }))
+            })
+            .await
+        };
+        self.0.observe("GetBlocks", answer).await
     }
 
     type StreamPostsStream = Answers<v1::StreamPostsResponse>;

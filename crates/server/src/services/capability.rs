@@ -6,7 +6,6 @@ use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::capability_service_server::CapabilityService;
 use omr_detector::engines::Costs;
-use omr_store::Store;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
@@ -15,7 +14,8 @@ pub(crate) struct Capability(pub(crate) Arc<Shared>);
 /// Returns the board's parameters, its present length, and the running hash of the log at that length.
 ///
 /// Errors: those of the store.
-pub(super) fn board(store: &Store) -> Result<v1::Board, Status> {
+pub(super) fn board(shared: &Shared) -> Result<v1::Board, Status> {
+    let store = &shared.store;
     let (config, history) = (store.board(), store.history());
     let head = store.head().map_err(|error| refuse::store(&error))?;
     Ok(v1::Board {
@@ -30,6 +30,7 @@ pub(super) fn board(store: &Store) -> Result<v1::Board, Status> {
         log_hash: head.hash.to_vec().into(),
         history_id: history.id.to_vec().into(),
         history_start: history.start,
+        ledger: shared.config.board.ledger.clone().unwrap_or_default(),
     })
 }
 
@@ -56,7 +57,7 @@ impl CapabilityService for Capability {
             let has_batches = shared.orders.batch() <= limits.digest_messages;
             Ok(Response::new(v1::GetCapabilitiesResponse {
                 version: omr_runner::version(&config.build),
-                board: Some(board(&shared.store)?),
+                board: Some(board(shared)?),
                 schemes: schemes
                     .into_iter()
                     .map(|scheme| i32::from(scheme.tag()))
@@ -75,12 +76,17 @@ impl CapabilityService for Capability {
                     orders: if has_batches { limits.orders } else { 0 },
                     order_seconds: limits.order_time().as_secs(),
                     fetch_messages: shared.room.fetch_messages(),
+                    fork_blocks: match config.board.ledger {
+                        Some(_) => config.board.fork_blocks,
+                        None => 0,
+                    },
                 }),
                 rights: Some(v1::Rights {
                     post: caller.may(Right::Post),
                     detect: caller.may(Right::Detect),
                     admin: caller.may(Right::Admin),
                     work: caller.may(Right::Work),
+                    feed: caller.may(Right::Feed),
                 }),
                 posting_work_bits: work,
                 crossover: costs.crossover(),

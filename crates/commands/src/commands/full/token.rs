@@ -29,7 +29,7 @@ pub(crate) struct TokenAdd {
     /// Your name for the client
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// Right of the token: post, detect, admin or work (`omr worker`); may be given several times
+    /// Right of the token: post, detect, admin, work (`omr worker`) or feed; may be given several times
     #[arg(long = "may", value_name = "RIGHT", required = true, value_parser = right)]
     pub(crate) rights: Vec<Right>,
     /// Highest number of messages per second that it may post; after a pause one whole post may exceed it
@@ -67,15 +67,10 @@ pub(crate) struct TokenRemove {
 }
 
 fn right(text: &str) -> Result<Right, String> {
-    match text {
-        "post" => Ok(Right::Post),
-        "detect" => Ok(Right::Detect),
-        "admin" => Ok(Right::Admin),
-        "work" => Ok(Right::Work),
-        found => Err(format!(
-            "expected post, detect, admin or work, found {found:?}"
-        )),
-    }
+    let known = Right::ALL
+        .into_iter()
+        .find(|right| right.to_string() == text);
+    known.ok_or_else(|| format!("expected post, detect, admin, work or feed, found {text:?}"))
 }
 
 pub(crate) const TOKEN: &str = "\

@@ -136,7 +136,7 @@ impl Detection {
             payload_bytes: bytes,
             sealing: self.0.sealing,
             clues: clue_kind(board),
-            seeds: page_seeds(&self.0.pages, &plan),
+            seeds: page_seeds(&self.0.pages.get(), &plan),
         };
         expected
             .expect(&asked.header)
@@ -156,7 +156,7 @@ impl Detection {
         let bytes = board.payload_bytes as usize;
         let plan = RoundsPlan::new(params, start..end, bytes, clue_kind(board))
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let seeds = page_seeds(&self.0.pages, &plan);
+        let seeds = page_seeds(&self.0.pages.get(), &plan);
         Ok(v1::GetSeedsResponse {
             seeds: seeds.iter().map(|seed| seed.to_vec().into()).collect(),
         })
