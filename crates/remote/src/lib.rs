@@ -29,6 +29,7 @@ mod endpoint;
 mod error;
 mod jobs;
 mod keys;
+mod ledger;
 mod operator;
 mod orders;
 mod pdq;
