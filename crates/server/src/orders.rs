@@ -221,7 +221,9 @@ impl Orders {
     }
 
     fn is_full(&self, start: u64) -> bool {
-        start.saturating_add(self.batch) <= self.store.len()
+        // Messages that may be withdrawn are not ordered.
+        let settled = self.store.settled().unwrap_or_default();
+        start.saturating_add(self.batch) <= settled
     }
 
     /// Queues the digests of full batches, up to the room in the queue. The others follow later.

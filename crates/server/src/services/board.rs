@@ -73,6 +73,11 @@ impl Board {
     /// Errors: INVALID_ARGUMENT with the wrong field.
     fn measured(&self, caller: &Caller, request: PostMessagesRequest) -> Result<Post, Status> {
         let shared = &self.0;
+        if let Some(ledger) = &shared.config.board.ledger {
+            return Err(Status::failed_precondition(format!(
+                "expected a board for posts, found that of the ledger {ledger:?}: messages come with its blocks"
+            )));
+        }
         let id = refuse::id("post_id", &request.post_id)?;
         let (limit, found) = (shared.config.limits.post_messages, request.messages.len());
         if !(1..=limit as usize).contains(&found) {

@@ -258,6 +258,15 @@ impl Store {
         })
     }
 
+    /// Returns the length of the log up to which no message can be withdrawn. On a board without blocks it is the whole
+    /// length.
+    ///
+    /// Errors: [`StoreError::Row`], and those of the database.
+    pub fn settled(&self) -> Result<u64, StoreError> {
+        let inner = self.inner();
+        inner.meta.view(|view| settled(view, inner.fork_blocks))
+    }
+
     /// Returns the last block on the board, or `None` if there are no blocks.
     ///
     /// Errors: [`StoreError::Row`], and those of the database.

@@ -7,6 +7,7 @@ mod bound;
 mod figures;
 mod jobs;
 mod keys;
+mod ledger;
 mod mail;
 mod orders;
 mod rounds;
