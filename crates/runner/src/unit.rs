@@ -46,6 +46,8 @@ pub struct Unit {
     pub id: UnitId,
     /// The board.
     pub board_id: [u8; 16],
+    /// The id of the board's history. Another history may have other messages at the same places.
+    pub history_id: [u8; 16],
     /// The sealing of payloads.
     pub sealing: Sealing,
     /// Length in bytes of a payload.

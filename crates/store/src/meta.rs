@@ -52,6 +52,8 @@ struct Slot {
 /// The result of a transaction's work: whether there is something to commit.
 pub(crate) enum Outcome<T> {
     Commit(T),
+    /// As `Commit`; the transaction wrote these histories of the board, the last of which begins.
+    Begin(T, Vec<History>),
     Nothing(T),
 }
 
@@ -102,15 +104,6 @@ impl Meta {
     pub(crate) fn histories(&self) -> Vec<History> {
         let histories = self.histories.read();
         histories.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Replaces the histories, after a transaction has stored them.
-    pub(crate) fn set_histories(&self, histories: Vec<History>) {
-        let mut known = self
-            .histories
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *known = histories;
     }
 
     /// Returns the index of the first message that has not expired.
@@ -192,24 +185,35 @@ impl Meta {
         let result = guarded(|| self.commit(f, &mut attempt));
         match (result, attempt) {
             (Ok(Some(value)), _) => Ok(value),
-            (Ok(None), Some((state, value))) => {
-                self.publish(&state);
+            (
+                Ok(None),
+                Some(Attempt {
+                    state,
+                    histories,
+                    value,
+                }),
+            ) => {
+                self.publish(&state, histories);
                 Ok(value)
             }
             (Ok(None), None) => Err(StoreError::Suspended),
             (Err(error), attempt) if error.poisons() => match (self.reopen(), attempt) {
-                (Ok(found), Some((state, value))) if found.sequence == state.sequence => Ok(value),
+                (Ok(found), Some(Attempt { state, value, .. }))
+                    if found.sequence == state.sequence =>
+                {
+                    Ok(value)
+                }
                 _ => Err(error),
             },
             (Err(error), _) => Err(error),
         }
     }
 
-    /// Returns the value if there was nothing to commit. Otherwise stores the state and the value in `attempt`.
+    /// Returns the value if there was nothing to commit. Otherwise stores what is committed in `attempt`.
     fn commit<T>(
         &self,
         f: impl FnOnce(&Writing<'_>, &mut State) -> Result<Outcome<T>, StoreError>,
-        attempt: &mut Option<(State, T)>,
+        attempt: &mut Option<Attempt<T>>,
     ) -> Result<Option<T>, StoreError> {
         let mut transaction = {
             let slot = self.slot();
@@ -222,20 +226,24 @@ impl Meta {
         transaction.set_quick_repair(true);
         let writing = Writing::new(&transaction, self.layout.seed);
         let mut state = writing.state()?;
-        match f(&writing, &mut state)? {
+        let (value, histories) = match f(&writing, &mut state)? {
             Outcome::Nothing(value) => {
                 transaction.abort().map_err(Redb)?;
-                Ok(Some(value))
+                return Ok(Some(value));
             }
-            Outcome::Commit(value) => {
-                state.sequence += 1;
-                state.clock = state.clock.max(self.clock());
-                writing.put_state(&state)?;
-                *attempt = Some((state, value));
-                transaction.commit().map_err(Redb)?;
-                Ok(None)
-            }
-        }
+            Outcome::Commit(value) => (value, None),
+            Outcome::Begin(value, histories) => (value, Some(histories)),
+        };
+        state.sequence += 1;
+        state.clock = state.clock.max(self.clock());
+        writing.put_state(&state)?;
+        *attempt = Some(Attempt {
+            state,
+            histories,
+            value,
+        });
+        transaction.commit().map_err(Redb)?;
+        Ok(None)
     }
 
     fn slot(&self) -> std::sync::RwLockReadGuard<'_, Slot> {
@@ -247,10 +255,16 @@ impl Meta {
         self.slot().epoch
     }
 
-    fn publish(&self, state: &State) {
+    /// Shows a committed state to readers, after the histories if another one has begun.
+    fn publish(&self, state: &State, histories: Option<Vec<History>>) {
+        let has_begun = histories.is_some();
+        if let Some(histories) = histories {
+            let known = self.histories.write();
+            *known.unwrap_or_else(PoisonError::into_inner) = histories;
+        }
         self.first.store(state.first, Ordering::Relaxed);
         self.len.store(state.len, Ordering::Release);
-        self.lengths.publish(state.len);
+        self.lengths.publish(state.len, has_begun);
     }
 
     /// Makes the file smaller, unless a reader prevents it. A failure is not an error of the caller's operation; the
@@ -290,7 +304,11 @@ impl Meta {
         #[cfg(feature = "server")]
         tracing::warn!(path = %self.source.path().display(), "opening the meta file again");
         let database = self.source.open(self.access)?;
-        let Loaded { config, state, .. } = guarded(|| load(&self.source, database.get()?))?;
+        let Loaded {
+            config,
+            state,
+            histories,
+        } = guarded(|| load(&self.source, database.get()?))?;
         if config != self.config {
             return Err(StoreError::OtherBoard(Mismatch::new(
                 self.config.board_id,
@@ -299,9 +317,18 @@ impl Meta {
         }
         slot.database = Some(database);
         drop(slot);
-        self.publish(&state);
+        let has_begun = histories.last() != self.histories().last();
+        self.publish(&state, has_begun.then_some(histories));
         Ok(state)
     }
+}
+
+/// The effects of a transaction that was committed, or of one whose commit failed.
+struct Attempt<T> {
+    state: State,
+    /// The histories of the board, if another one has begun.
+    histories: Option<Vec<History>>,
+    value: T,
 }
 
 /// The content of the meta table.

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Identifies a part of messages of a board.
+/// Identifies a part of messages of a board's history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) board_id: [u8; 16],
+    pub(crate) history_id: [u8; 16],
     pub(crate) part: Part,
     pub(crate) range: Range<u64>,
 }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn the_latest_parts_that_fit_are_kept() {
         let place = |part, start| Place {
-            board_id: [1; 16],
+            history_id: [1; 16],
             part,
             range: start..start + 9,
         };

@@ -42,6 +42,7 @@ impl Supplies for Remote {
         Box::new(Messages {
             remote: self,
             of: HashesOf::new(self.set.clue(), &unit.board_id),
+            history_id: unit.history_id,
             clue_bytes: self.clue_bytes.load(Ordering::Relaxed),
             payload_bytes: unit.payload_bytes,
         })
@@ -52,6 +53,7 @@ impl Supplies for Remote {
 struct Messages<'a> {
     remote: &'a Remote,
     of: HashesOf,
+    history_id: [u8; 16],
     clue_bytes: usize,
     payload_bytes: usize,
 }
@@ -96,7 +98,7 @@ impl Messages<'_> {
     /// Returns parts of messages from the cache or from the server.
     fn collect(&self, range: Range<u64>, part: Part, bytes: usize) -> Result<Vec<u8>, SourceError> {
         let place = Place {
-            board_id: self.of.board_id,
+            history_id: self.history_id,
             part,
             range: range.clone(),
         };

@@ -107,6 +107,7 @@ fn parse(work: &v1::WorkUnit, set: &ParamSet, longest: u64) -> Result<LeasedUnit
     let unit = Unit {
         id: fixed("an id", &work.unit_id)?,
         board_id: fixed("an id", &work.board_id)?,
+        history_id: fixed("an id", &work.history_id)?,
         sealing: work
             .sealing
             .parse()
@@ -148,6 +149,7 @@ mod tests {
             }),
             bound: 5,
             board_id: vec![2; 16].into(),
+            history_id: vec![3; 16].into(),
             sealing: "none".into(),
             payload_bytes: 32,
             clue_bytes: 100,
@@ -176,13 +178,14 @@ mod tests {
         let work = work();
         let parsed = parse(&work, &set, 1000).unwrap();
         assert_eq!((parsed.unit.jobs.len(), parsed.clue_bytes), (1, 100));
-        let changes: [&dyn Fn(&mut v1::WorkUnit); 13] = [
+        let changes: [&dyn Fn(&mut v1::WorkUnit); 14] = [
             &|unit| {
                 unit.jobs.push(unit.jobs[0].clone());
                 unit.jobs[1].query = vec![1].into();
             },
             &|unit| unit.unit_id = vec![1; 15].into(),
             &|unit| unit.board_id = vec![1; 17].into(),
+            &|unit| unit.history_id = vec![1; 15].into(),
             &|unit| unit.scheme = 99,
             &|unit| unit.scheme = -1,
             &|unit| unit.span = None,

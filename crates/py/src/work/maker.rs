@@ -33,7 +33,7 @@ pub(crate) struct Maker {
 #[derive(Default)]
 struct Hot {
     keys: Keys,
-    /// Pieces of boards, with the ids of their boards; the latest last.
+    /// Pieces of boards, each with the id of the board's history; the latest last.
     pieces: VecDeque<([u8; 16], Messages)>,
 }
 
@@ -95,7 +95,7 @@ impl Maker {
         let keys = shared(keys)?;
         let mut hot = self.hot(py);
         let hot = &mut *hot;
-        let board = hot.board(py, &self.set, &unit.unit.board_id, board)?;
+        let board = hot.board(py, &self.set, &unit.unit, board)?;
         let mut hear = |watch: &Watch| {
             if let Some(stopped) = stopped
                 && stopped.call0()?.is_truthy()?
@@ -128,7 +128,7 @@ impl Maker {
         let seconds = seconds.unwrap_or_else(PoisonError::into_inner);
         hot.keep(
             self.keep.1,
-            unit.unit.board_id,
+            unit.unit.history_id,
             board.unwrap_or_else(PoisonError::into_inner),
         );
         hot.keys.keep(self.keep.0);
@@ -255,27 +255,26 @@ impl Hot {
         &mut self,
         py: Python<'_>,
         set: &ParamSet,
-        board_id: &[u8; 16],
+        unit: &omr_runner::Unit,
         pieces: Vec<Piece>,
     ) -> PyResult<Vec<Messages>> {
         let mut board = Vec::with_capacity(pieces.len());
         for piece in pieces {
-            let kept_at = self
-                .pieces
-                .iter()
-                .position(|(of, kept)| of == board_id && kept.range() == (piece.0..piece.1));
+            let kept_at = self.pieces.iter().position(|(of, kept)| {
+                *of == unit.history_id && kept.range() == (piece.0..piece.1)
+            });
             board.push(match kept_at.and_then(|at| self.pieces.remove(at)) {
                 Some((_, kept)) => kept,
-                None => messages(py, set, board_id, piece)?,
+                None => messages(py, set, &unit.board_id, piece)?,
             });
         }
         Ok(board)
     }
 
     /// Keeps pieces for the next task, at most `most` of all boards.
-    fn keep(&mut self, most: usize, board_id: [u8; 16], board: Vec<Messages>) {
+    fn keep(&mut self, most: usize, history_id: [u8; 16], board: Vec<Messages>) {
         self.pieces
-            .extend(board.into_iter().map(|piece| (board_id, piece)));
+            .extend(board.into_iter().map(|piece| (history_id, piece)));
         while self.pieces.len() > most {
             self.pieces.pop_front();
         }

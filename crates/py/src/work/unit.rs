@@ -60,8 +60,8 @@ impl Unit {
     }
 
     #[getter]
-    fn board_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.unit.board_id)
+    fn history_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.unit.history_id)
     }
 
     #[getter]

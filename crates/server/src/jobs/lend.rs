@@ -340,6 +340,7 @@ impl Jobs {
         let unit = Unit {
             id: random_id(),
             board_id: board.board_id,
+            history_id: self.store.history().id,
             sealing: self.sealing,
             payload_bytes: board.payload_bytes as usize,
             scheme,

@@ -2,6 +2,7 @@
 
 use super::{Asking, Bounds, Id, JobRecord, Jobs, Keep, Kinds, Together};
 use crate::caller::Caller;
+use crate::pages::PageSecret;
 use crate::registrations::{Key, Registrations};
 use crate::room::Room;
 use omr_detector::engines::Costs;
@@ -27,7 +28,7 @@ pub(crate) fn jobs(store: &Store, keep: Keep) -> Jobs {
             wait: Duration::ZERO,
         },
         sealing: Sealing::None,
-        pages: [7; 32],
+        pages: PageSecret::open(store).unwrap(),
         lease: Duration::from_secs(60),
         room: Arc::new(Room::boundless(&set)),
     };

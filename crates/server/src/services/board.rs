@@ -25,6 +25,11 @@ use tonic::{Request, Response, Status, Streaming};
 const TOGETHER: u64 = 256;
 /// The greatest number of blocks in one response.
 const BLOCKS: u64 = 1000;
+/// The greatest number of ids in one response with blocks, unless the first block has more.
+const IDS: usize = 1 << 16;
+/// The error of a stream whose messages may have been withdrawn.
+const WITHDRAWN: &str =
+    "messages were withdrawn from the board: ask for its length, and read them again";
 /// The greatest number of running hashes of the log that one call requests.
 const LOG_HASHES: usize = 64;
 
@@ -225,11 +230,19 @@ async fn send<T>(
     answer: impl Fn(u64, Vec<v1::Message>) -> T,
 ) -> bool {
     let mut start = range.start;
+    let history = shared.store.history().id;
     while start < range.end {
         let piece = start..range.end.min(start + TOGETHER);
         start = piece.end;
         let (shared, first) = (shared.clone(), piece.start);
-        let read = blocking(move || messages(&shared, piece, part)).await;
+        let read = blocking(move || {
+            let read = messages(&shared, piece, part)?;
+            if shared.store.history().id != history {
+                return Err(Status::aborted(WITHDRAWN));
+            }
+            Ok(read)
+        })
+        .await;
         let failed = read.is_err();
         let answer = read.map(|messages| answer(first, messages));
         if to.send(answer).await.is_err() || failed {
@@ -311,6 +324,12 @@ impl BoardService for Board {
                     end => store.blocks(start..end.min(start.saturating_add(BLOCKS))),
                 };
                 let blocks = found.map_err(|error| refuse::store(&error))?;
+                let mut ids = 0;
+                let has_room = |block: &omr_store::Placed| {
+                    let is_first = ids == 0;
+                    ids += block.ids.len();
+                    is_first || ids <= IDS
+                };
                 let placed = |block: omr_store::Placed| v1::PlacedBlock {
                     height: block.height,
                     hash: block.hash.to_vec().into(),
@@ -318,7 +337,11 @@ impl BoardService for Board {
                     end: block.range.end,
                     ids: block.ids.iter().map(|id| id.to_vec().into()).collect(),
                 };
-                let blocks = blocks.into_iter().map(placed).collect();
+                let blocks = blocks
+                    .into_iter()
+                    .take_while(has_room)
+                    .map(placed)
+                    .collect();
                 Ok(Response::new(v1::GetBlocksResponse { blocks }))
             })
             .await
@@ -451,9 +474,14 @@ async fn follow(
     to: &mpsc::Sender<Result<v1::SubscribeResponse, Status>>,
 ) {
     let (mut lengths, mut stopping) = (shared.store.lengths(), shared.stopping.clone());
+    let history = shared.store.history().id;
     let mut next = start;
     loop {
         let len = *lengths.borrow_and_update();
+        if shared.store.history().id != history {
+            let _ = to.send(Err(Status::aborted(WITHDRAWN))).await;
+            return;
+        }
         let answer = |first_index, messages| v1::SubscribeResponse {
             first_index,
             messages,

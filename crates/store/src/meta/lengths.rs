@@ -16,10 +16,10 @@ impl Lengths {
         self.0.subscribe()
     }
 
-    /// Wakes the receivers if the length is another one.
-    pub(super) fn publish(&self, len: u64) {
+    /// Wakes the receivers if the length is another one, or if another history has begun.
+    pub(super) fn publish(&self, len: u64, has_begun: bool) {
         self.0.send_if_modified(|known| {
-            let changed = *known != len;
+            let changed = has_begun || *known != len;
             *known = len;
             changed
         });

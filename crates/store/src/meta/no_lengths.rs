@@ -10,5 +10,5 @@ impl Lengths {
     }
 
     /// Does nothing.
-    pub(super) fn publish(&self, _: u64) {}
+    pub(super) fn publish(&self, _: u64, _: bool) {}
 }

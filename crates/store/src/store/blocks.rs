@@ -150,7 +150,7 @@ impl Store {
             None => None,
         };
         let feed = || self.write_blocks(&blocks[plan.known..], cut.as_ref());
-        let (fed, histories) = match feed() {
+        let fed = match feed() {
             Err(StoreError::KeyCount(count)) => {
                 tracing::warn!(?count, "listing the one-time keys again");
                 list_all(self, &mut |_, _| {})?;
@@ -158,9 +158,6 @@ impl Store {
             }
             other => other?,
         };
-        if let Some(histories) = histories {
-            inner.meta.set_histories(histories);
-        }
         Ok(Ok(fed))
     }
 
@@ -178,12 +175,8 @@ impl Store {
         })
     }
 
-    /// Appends blocks, after those of a fork are withdrawn, and returns the histories if another one has begun.
-    fn write_blocks(
-        &self,
-        blocks: &[Block],
-        cut: Option<&Cut>,
-    ) -> Result<(Fed, Option<Vec<History>>), StoreError> {
+    /// Appends blocks, after those of a fork are withdrawn.
+    fn write_blocks(&self, blocks: &[Block], cut: Option<&Cut>) -> Result<Fed, StoreError> {
         let meta = &self.inner().meta;
         let layout = meta.layout;
         meta.transact(|writing, state| {
@@ -252,9 +245,12 @@ impl Store {
                 None => 0,
             };
             if blocks.is_empty() {
-                return Ok(Outcome::Nothing((fed, None)));
+                return Ok(Outcome::Nothing(fed));
             }
-            Ok(Outcome::Commit((fed, histories)))
+            Ok(match histories {
+                Some(histories) => Outcome::Begin(fed, histories),
+                None => Outcome::Commit(fed),
+            })
         })
     }
 

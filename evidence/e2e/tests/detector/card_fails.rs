@@ -100,6 +100,7 @@ fn unit(key_bytes: usize) -> Unit {
     Unit {
         id: [1; 16],
         board_id: BOARD,
+        history_id: [0; 16],
         sealing: Sealing::None,
         payload_bytes: PAYLOAD,
         scheme: Scheme::Sophomr,

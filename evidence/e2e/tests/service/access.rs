@@ -243,6 +243,7 @@ async fn capabilities_contain_the_callers_rights() {
             detect: false,
             admin: false,
             work: false,
+            feed: false,
         })
     );
     assert_eq!(stranger.schemes, [1, 2, 3, 4, 5, 6]);

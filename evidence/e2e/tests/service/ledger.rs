@@ -112,16 +112,32 @@ async fn operators_of_a_ledger_have_one_board() {
     // One of them sees another branch, the other that branch alone.
     let key = first.client.register(&person.rounds).await;
     let fed = first.feed(&other.0).await.unwrap();
-    assert_eq!((fed.withdrawn_start, fed.withdrawn_end, fed.tip), (3, 4, 102));
+    assert_eq!(
+        (fed.withdrawn_start, fed.withdrawn_end, fed.tip),
+        (3, 4, 102)
+    );
     let mut third = Operator::start().await;
     third.feed(&other.0).await.unwrap();
     let (one, three) = (first.board().await, third.board().await);
     assert_eq!((one.messages, &one.log_hash), (6, &three.log_hash));
     assert_ne!(one.history_id, three.history_id);
     assert_eq!((one.history_start, three.history_start), (3, 0));
-    let asked = v1::GetBlocksRequest { start: 101, end: 200 };
-    let blocks = first.client.board.get_blocks(asked).await.unwrap().into_inner().blocks;
-    let places: Vec<_> = blocks.iter().map(|block| (block.height, block.start, block.end)).collect();
+    let asked = v1::GetBlocksRequest {
+        start: 101,
+        end: 200,
+    };
+    let blocks = first
+        .client
+        .board
+        .get_blocks(asked)
+        .await
+        .unwrap()
+        .into_inner()
+        .blocks;
+    let places: Vec<_> = blocks
+        .iter()
+        .map(|block| (block.height, block.start, block.end))
+        .collect();
     assert_eq!(places, [(101, 1, 3), (102, 3, 6)]);
     assert_eq!(blocks[1].ids, [vec![0; 32], vec![1; 32], vec![2; 32]]);
     // Work on messages of the new branch.
@@ -131,7 +147,7 @@ async fn operators_of_a_ledger_have_one_board() {
         ..request(1, &[key], 0, 6)
     };
     let job = first.client.job(asked).await.unwrap();
-    assert_eq!(job.state, i32::from(v1::job::State::Done), "{}", job.error);
+    assert_eq!(job.state, i32::from(v1::JobState::Done), "{}", job.error);
     for operator in [first, second, third] {
         operator.server.stop().await;
     }
@@ -155,15 +171,30 @@ async fn what_does_not_fit_is_refused() {
     let mut short = ledger.0[11].clone();
     short.hash = vec![1; 5].into();
     for (blocks, code, text) in [
-        (vec![gap], Code::FailedPrecondition, "expected the block at height 112, found one at 120"),
-        (vec![stranger], Code::FailedPrecondition, "block 111: expected the parent"),
-        (vec![short], Code::InvalidArgument, "block 111, hash: expected 32 bytes, found 5"),
+        (
+            vec![gap],
+            Code::FailedPrecondition,
+            "expected the block at height 112, found one at 120",
+        ),
+        (
+            vec![stranger],
+            Code::FailedPrecondition,
+            "block 111: expected the parent",
+        ),
+        (
+            vec![short],
+            Code::InvalidArgument,
+            "block 111, hash: expected 32 bytes, found 5",
+        ),
     ] {
         let (found, message) = refused(operator.feed(&blocks).await.unwrap_err());
         assert_eq!(found, code, "{message}");
         assert!(message.starts_with(text), "{message}");
     }
-    let posted = operator.client.board.post_messages(post(1, vec![person.message(1, 1)]));
+    let posted = operator
+        .client
+        .board
+        .post_messages(post(1, vec![person.message(1, 1)]));
     assert_eq!(posted.await.unwrap_err().code(), Code::FailedPrecondition);
     let stream = futures::stream::iter([v1::FeedBlocksRequest::default()]);
     let stranger = operator.client.board.feed_blocks(stream).await.unwrap_err();
@@ -178,9 +209,17 @@ async fn what_does_not_fit_is_refused() {
     });
     bad.messages.push(ledger.0[0].messages[0].clone());
     let fed = operator.feed(&next.0[12..]).await.unwrap();
-    let places: Vec<_> = fed.left_out.iter().map(|one| (one.height, one.position)).collect();
+    let places: Vec<_> = fed
+        .left_out
+        .iter()
+        .map(|one| (one.height, one.position))
+        .collect();
     assert_eq!(places, [(112, 1), (112, 3)]);
-    assert!(fed.left_out[1].reason.contains("used before"), "{}", fed.left_out[1].reason);
+    assert!(
+        fed.left_out[1].reason.contains("used before"),
+        "{}",
+        fed.left_out[1].reason
+    );
     assert_eq!(operator.board().await.messages, board.messages + 2);
     operator.server.stop().await;
 }

@@ -34,7 +34,7 @@ PIECES = 8
 
 def _place(unit: Unit, span: range) -> Hashable:
     """What names messages as a unit needs them."""
-    return unit.board_id, unit.indices_only, span.start, span.stop
+    return unit.history_id, unit.indices_only, span.start, span.stop
 
 
 @dataclasses.dataclass

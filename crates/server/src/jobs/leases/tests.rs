@@ -17,6 +17,7 @@ fn unit(id: u8, jobs: usize) -> Arc<Unit> {
     Arc::new(Unit {
         id: [id; 16],
         board_id: [1; 16],
+        history_id: [2; 16],
         sealing: Sealing::None,
         payload_bytes: 32,
         scheme: Scheme::Sophomr,

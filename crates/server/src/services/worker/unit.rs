@@ -26,6 +26,7 @@ pub(super) fn message(unit: &Unit, clue_bytes: u32) -> v1::WorkUnit {
         bound: unit.bound,
         indices_only: unit.indices_only,
         board_id: unit.board_id.to_vec().into(),
+        history_id: unit.history_id.to_vec().into(),
         sealing: unit.sealing.name().to_owned(),
         payload_bytes: unit.payload_bytes as u32,
         clue_bytes,

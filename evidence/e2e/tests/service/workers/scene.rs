@@ -234,6 +234,7 @@ fn parsed(sent: &v1::WorkUnit) -> Unit {
     Unit {
         id: sent.unit_id[..].try_into().unwrap(),
         board_id: sent.board_id[..].try_into().unwrap(),
+        history_id: sent.history_id[..].try_into().unwrap(),
         sealing: Sealing::None,
         payload_bytes: sent.payload_bytes as usize,
         scheme: Scheme::from_tag(sent.scheme as u8).unwrap(),
