@@ -90,7 +90,10 @@ pub(crate) const GROUPS: &Groups = &[
         "Mail over a server",
         &["id", "address", "contact", "send", "inbox", "watch"],
     ),
-    ("Server", &["serve", "worker", "token", "data", "health"]),
+    (
+        "Server",
+        &["serve", "worker", "feed", "token", "data", "health"],
+    ),
     ("Private queries", &["pdq"]),
     ("Evidence", &["demo", "params", "compare", "bench"]),
     ("Shell", &["completions", "man"]),

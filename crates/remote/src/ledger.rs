@@ -2,12 +2,39 @@
 
 use crate::{Client, RemoteError};
 use omr_api::v1::{
-    FeedBlocksRequest, FeedBlocksResponse, GetBlocksRequest, LedgerBlock, PlacedBlock,
+    FeedBlocksRequest, FeedBlocksResponse, GetBlocksRequest, LedgerBlock, LeftOut, PlacedBlock,
 };
 use std::ops::Range;
 
 /// The greatest number of messages in one request of a stream.
 const MESSAGES: usize = 256;
+/// The greatest number of blocks of one call of [`Client::feed`] by [`Client::follow`].
+const BLOCKS: usize = 500;
+/// The number of bytes of messages after which such a call is made.
+const BYTES: usize = 16 << 20;
+
+/// A node of a ledger, or another source of its blocks.
+pub trait Ledger {
+    /// The error of a node that cannot be read, or of the board's server.
+    type Error: From<RemoteError>;
+
+    /// Returns the block at a height of the ledger's present branch, or `None` above its end.
+    fn block(
+        &mut self,
+        height: u64,
+    ) -> impl Future<Output = Result<Option<LedgerBlock>, Self::Error>> + Send;
+}
+
+/// The changes of one call of [`Client::follow`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// The number of blocks that were appended.
+    pub appended: u64,
+    /// The former indices of the messages that were withdrawn, for each branch that was replaced.
+    pub withdrawn: Vec<Range<u64>>,
+    /// The messages of blocks that were left out, as every operator leaves them out.
+    pub left_out: Vec<LeftOut>,
+}
 
 impl Client {
     /// Appends consecutive blocks of the board's ledger, all or none. Blocks that are on the board already change nothing,
@@ -41,6 +68,71 @@ impl Client {
         self.placed(heights).await
     }
 
+    /// Brings the board to the end of a ledger: appends the blocks after the last one that both have, and withdraws those
+    /// of another branch. A board without blocks begins with the block at height `first`. A ledger whose end is on the
+    /// board changes nothing, even if the board has later blocks. The call can be repeated after each failure.
+    ///
+    /// Errors: those of the ledger, and those of [`Client::feed`].
+    pub async fn follow<L: Ledger>(
+        &self,
+        ledger: &mut L,
+        first: u64,
+    ) -> Result<Followed, L::Error> {
+        let mut followed = Followed::default();
+        let mut next = self.fork(ledger, first).await?;
+        loop {
+            let mut blocks: Vec<LedgerBlock> = Vec::new();
+            let mut bytes = 0;
+            let mut is_other_branch = false;
+            while blocks.len() < BLOCKS && bytes < BYTES {
+                let height = next + blocks.len() as u64;
+                let Some(block) = ledger.block(height).await? else {
+                    break;
+                };
+                is_other_branch = blocks.last().is_some_and(|last| last.hash != block.parent);
+                if is_other_branch {
+                    break;
+                }
+                bytes += bytes_of(&block);
+                blocks.push(block);
+            }
+            if blocks.is_empty() {
+                return Ok(followed);
+            }
+            next += blocks.len() as u64;
+            let fed = self.feed(blocks).await?;
+            followed.appended += fed.appended;
+            if fed.withdrawn_start < fed.withdrawn_end {
+                let withdrawn = fed.withdrawn_start..fed.withdrawn_end;
+                followed.withdrawn.push(withdrawn);
+            }
+            followed.left_out.extend(fed.left_out);
+            // The ledger took another branch while its blocks were read.
+            if is_other_branch {
+                next = self.fork(ledger, first).await?;
+            }
+        }
+    }
+
+    /// Returns the height after the last block that is on the board and on the ledger's present branch.
+    async fn fork<L: Ledger>(&self, ledger: &mut L, first: u64) -> Result<u64, L::Error> {
+        let Some(mut block) = self.tip().await? else {
+            return Ok(first);
+        };
+        loop {
+            let height = block.height;
+            let own = ledger.block(height).await?;
+            if own.is_some_and(|own| own.hash == block.hash) {
+                return Ok(height + 1);
+            }
+            let before = self.blocks(height.saturating_sub(1)..height).await?.pop();
+            block = match before {
+                Some(before) => before,
+                None => return Ok(height),
+            };
+        }
+    }
+
     async fn placed(&self, heights: Range<u64>) -> Result<Vec<PlacedBlock>, RemoteError> {
         let get = || async {
             let Range { start, end } = heights.clone();
@@ -50,6 +142,14 @@ impl Client {
         };
         Ok(self.unary("GetBlocks", get).await?.blocks)
     }
+}
+
+/// Returns the number of bytes of a block's messages.
+fn bytes_of(block: &LedgerBlock) -> usize {
+    let contents = block.messages.iter().flat_map(|one| &one.message);
+    contents
+        .map(|content| content.clue.len() + content.payload.len())
+        .sum()
 }
 
 /// Returns the requests for a block: several for one with many messages.

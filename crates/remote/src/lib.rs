@@ -46,6 +46,7 @@ pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, Waiting};
 pub use error::{RemoteError, RemoteErrorKind};
 pub use jobs::MAX_DIGEST_BYTES;
 pub use keys::KeyMaker;
+pub use ledger::{Followed, Ledger};
 pub use omr_api::{FINGERPRINT_BYTES, address_fingerprint, order_batch_id, v1, with_post_refusal};
 pub use pdq::Stage;
 pub use read::Piece;

@@ -70,9 +70,9 @@ fn refuse(error: &Error) -> ExitCode {
 }
 
 /// The commands of the feature `full`.
-const OF_FULL: [&str; 12] = [
-    "id", "address", "contact", "send", "inbox", "watch", "serve", "token", "data", "health",
-    "pdq", "worker",
+const OF_FULL: [&str; 13] = [
+    "id", "address", "contact", "send", "inbox", "watch", "serve", "feed", "token", "data",
+    "health", "pdq", "worker",
 ];
 
 /// Returns the way to get a command that another build has.

@@ -4,6 +4,7 @@ mod access;
 mod data;
 mod data_jobs;
 mod error;
+mod feed;
 mod headings;
 mod health;
 mod mail;
@@ -46,6 +47,9 @@ pub(crate) enum Command {
     /// Make digests for a server on another machine
     #[command(after_help = worker::WORKER)]
     Worker(worker::WorkerArgs),
+    /// Append blocks of a ledger to its board on a server
+    #[command(after_help = feed::FEED)]
+    Feed(feed::Feed),
     /// Manage access to a server
     #[command(subcommand, after_help = token::TOKEN)]
     Token(token::TokenCommand),
@@ -73,6 +77,7 @@ pub(super) fn run(command: &Command, ui: &Ui) -> Result<(), CliError> {
         Command::Watch(args) => mail::watch(args, ui),
         Command::Serve(args) => serve::run(args, ui),
         Command::Worker(args) => worker::run(args, ui),
+        Command::Feed(args) => feed::run(args, ui),
         Command::Token(command) => token::run(command, ui),
         Command::Data(command) => data::run(command, ui),
         Command::Health(args) => health::run(args),
@@ -84,6 +89,9 @@ pub(super) fn run(command: &Command, ui: &Ui) -> Result<(), CliError> {
 pub(super) fn holds_secrets(command: &Command) -> bool {
     !matches!(
         command,
-        Command::Serve(_) | Command::Worker(_) | Command::Pdq(pdq::Pdq::Serve(_))
+        Command::Serve(_)
+            | Command::Worker(_)
+            | Command::Feed(_)
+            | Command::Pdq(pdq::Pdq::Serve(_))
     )
 }

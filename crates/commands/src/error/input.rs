@@ -28,6 +28,15 @@ pub(crate) enum InputError {
     #[cfg(feature = "full")]
     #[error(transparent)]
     Pdq(#[from] crate::commands::full::PdqError),
+    /// A line does not contain a block of a ledger.
+    #[cfg(feature = "full")]
+    #[error("line {number}: {reason}")]
+    Block {
+        /// The number of the line, from 1.
+        number: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The file has no valid frame, or is damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
