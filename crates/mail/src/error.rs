@@ -67,6 +67,9 @@ pub enum MailError {
     /// This file of the identity is damaged.
     #[error("{}: damaged", .0.display())]
     Settings(PathBuf, #[source] serde_json::Error),
+    /// No operator of this URL was added to the identity.
+    #[error("expected an operator that was added, found {0:?}, which is none of them")]
+    NoOperator(String),
     /// The identity has no server.
     #[error("no server is set")]
     NoServer,
@@ -268,6 +271,7 @@ impl MailError {
             | Self::NoRetired(_)
             | Self::Settings(..)
             | Self::NoServer
+            | Self::NoOperator(_)
             | Self::NotRegistered
             | Self::KeysGone
             | Self::Scheme(_)

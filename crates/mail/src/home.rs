@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// The name of the file with the server's settings.
+/// The name of the file with the servers' settings.
 pub(crate) const SERVER: &str = "server";
 
 /// The folder of an identity, and the passphrase of its secret while it is known.
@@ -30,6 +30,17 @@ pub struct Server {
     pub ca_certificate: Option<String>,
     /// The caller's token.
     pub token: Option<String>,
+}
+
+/// The content of the file of servers.
+#[derive(Serialize, Deserialize)]
+struct Servers {
+    /// The identity's own server.
+    #[serde(flatten)]
+    own: Server,
+    /// Other operators of the same board.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Server>,
 }
 
 impl Server {
@@ -133,14 +144,55 @@ impl Home {
     ///
     /// Errors: `NoServer`, `File`, `Settings`.
     pub fn server(&self) -> Result<Server, MailError> {
-        self.read_json(SERVER)?.ok_or(MailError::NoServer)
+        Ok(self.servers()?.own)
     }
 
-    /// Writes the server's settings.
+    /// Writes the server's settings. Other operators stay.
     ///
     /// Errors: `File`, `Settings`.
     pub fn set_server(&self, server: &Server) -> Result<(), MailError> {
-        self.write_json(SERVER, server)
+        let mut others = match self.servers() {
+            Err(MailError::NoServer) => Vec::new(),
+            servers => servers?.others,
+        };
+        others.retain(|other| other.url != server.url);
+        let own = server.clone();
+        self.write_json(SERVER, &Servers { own, others })
+    }
+
+    /// Returns the operators of the identity's board: the identity's own server, then those that were added.
+    ///
+    /// Errors: `NoServer`, `File`, `Settings`.
+    pub fn operators(&self) -> Result<Vec<Server>, MailError> {
+        let Servers { own, others } = self.servers()?;
+        Ok(std::iter::once(own).chain(others).collect())
+    }
+
+    /// Adds an operator of the same board, or replaces the settings of one that was added.
+    ///
+    /// Errors: `NoServer`, `File`, `Settings`.
+    pub fn add_operator(&self, server: &Server) -> Result<(), MailError> {
+        let mut servers = self.servers()?;
+        servers.others.retain(|other| other.url != server.url);
+        servers.others.push(server.clone());
+        self.write_json(SERVER, &servers)
+    }
+
+    /// Removes an operator that was added.
+    ///
+    /// Errors: `NoServer`, `NoOperator`, `File`, `Settings`.
+    pub fn remove_operator(&self, url: &str) -> Result<(), MailError> {
+        let mut servers = self.servers()?;
+        let before = servers.others.len();
+        servers.others.retain(|other| *other.url != *url);
+        if servers.others.len() == before {
+            return Err(MailError::NoOperator(url.to_owned()));
+        }
+        self.write_json(SERVER, &servers)
+    }
+
+    fn servers(&self) -> Result<Servers, MailError> {
+        self.read_json(SERVER)?.ok_or(MailError::NoServer)
     }
 
     pub(crate) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, MailError> {

@@ -144,3 +144,21 @@ pub async fn revoke(identity: &mut Identity, client: &Client) -> Result<Vec<Stri
     }
     Ok(unknown)
 }
+
+/// Revokes the registration of all detection keys at an operator that was added, and removes it from the identity. The
+/// keys stay registered at the others. Returns the names of keys that it did not know, as [`revoke`] does.
+///
+/// Errors: `NoOperator`, `NoServer`, `Remote`, `File`.
+pub async fn leave(
+    identity: &mut Identity,
+    client: &Client,
+    url: &str,
+) -> Result<Vec<String>, MailError> {
+    let keys = identity.profile.keys.clone();
+    let revoked = revoke(identity, client).await;
+    identity.profile.keys = keys;
+    identity.save()?;
+    let unknown = revoked?;
+    identity.home.remove_operator(url)?;
+    Ok(unknown)
+}

@@ -18,6 +18,7 @@ pub(super) fn board(shared: &Shared) -> Result<v1::Board, Status> {
     let store = &shared.store;
     let (config, history) = (store.board(), store.history());
     let head = store.head().map_err(|error| refuse::store(&error))?;
+    let tip = store.tip().map_err(|error| refuse::store(&error))?;
     Ok(v1::Board {
         board_id: config.board_id.to_vec().into(),
         params_id: config.params_id.clone(),
@@ -31,6 +32,7 @@ pub(super) fn board(shared: &Shared) -> Result<v1::Board, Status> {
         history_id: history.id.to_vec().into(),
         history_start: history.start,
         ledger: shared.config.board.ledger.clone().unwrap_or_default(),
+        next_height: tip.map_or(0, |tip| tip.height + 1),
     })
 }
 

@@ -27,7 +27,7 @@ use crate::commands::passphrase::{PassphraseArg, known};
 use crate::error::{CliError, InputError};
 use crate::io;
 use omr_console::Ui;
-use omr_mail::{Home, MailError, Server, Stage};
+use omr_mail::{Choice, Home, Identity, Inbox, MailError, Server, Stage, choose};
 use omr_remote::Client;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -118,6 +118,31 @@ fn certificate(path: &Path) -> Result<String, CliError> {
 /// Returns a connection to an identity's server.
 fn own_client(home: &Home, token: &TokenArg, ui: &Ui) -> Result<Client, CliError> {
     connect(own_server(home, token)?.endpoint(), ui)
+}
+
+/// Returns connections to all operators of an identity's board, the identity's own server first.
+fn operators(home: &Home, token: &TokenArg, ui: &Ui) -> Result<Vec<Client>, CliError> {
+    let own = own_server(home, token)?;
+    let others = home.operators()?.into_iter().skip(1);
+    let all = std::iter::once(own).chain(others);
+    all.map(|one| connect(one.endpoint(), ui)).collect()
+}
+
+/// Returns the operator that a fetch calls, after warnings about the others. `clients` are those of [`operators`].
+async fn chosen<'a>(
+    clients: &'a [Client],
+    identity: &Identity,
+    inbox: &Inbox,
+    ui: &Ui,
+) -> Result<&'a Client, CliError> {
+    let Choice { at, findings } = choose(clients, identity, inbox).await?;
+    if !findings.is_empty() {
+        let all = identity.home.operators()?;
+        for (other, finding) in findings {
+            ui.warn(&format!("{}: {finding}", all[other].url));
+        }
+    }
+    Ok(&clients[at])
 }
 
 /// Runs an asynchronous task on a new runtime.

@@ -22,8 +22,8 @@ use omr_console::Ui;
 use omr_console::args::bound;
 use omr_mail::MAX_LEVELS;
 use omr_mail::{
-    Home, Identity, MailError, Mark, NewIdentity, Server, ShortAddress, publish, publish_again,
-    register, revoke,
+    Home, Identity, MailError, Mark, NewIdentity, Server, ShortAddress, leave, publish,
+    publish_again, register, revoke,
 };
 use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, Scheme, Sealing};
@@ -81,6 +81,9 @@ pub(crate) enum Id {
         home: HomeArg,
         #[command(flatten)]
         token: TokenArg,
+        /// Operator that was added with `omr id register --also`, and is not used any more [default: all]
+        #[arg(long, value_name = "URL")]
+        from: Option<String>,
     },
 }
 
@@ -128,6 +131,10 @@ pub(crate) struct IdNew {
 pub(crate) struct IdRegister {
     #[command(flatten)]
     pub(crate) home: HomeArg,
+    /// Keep the present server, and use this one too: both are operators of one ledger's board. Fetches go to the first
+    /// one that is up to date
+    #[arg(long, requires = "server")]
+    pub(crate) also: bool,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
@@ -185,6 +192,8 @@ struct Shown {
     letter_parts: u32,
     batches: bool,
     server: Option<String>,
+    /// Other operators of the same board.
+    operators: Vec<String>,
     board: Option<String>,
     fingerprint: String,
     short: String,
@@ -221,7 +230,11 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
             token,
             json,
         } => block_on(announce(&home(dir)?, token, *json, ui)),
-        Id::Revoke { home: dir, token } => block_on(withdraw(dir, token, ui)),
+        Id::Revoke {
+            home: dir,
+            token,
+            from,
+        } => block_on(withdraw(dir, token, from.as_deref(), ui)),
     }
 }
 
@@ -250,7 +263,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     }
     if let Some(server) = &server {
         home.set_server(server)?;
-        upload(&mut identity, ui).await?;
+        upload(&mut identity, server, ui).await?;
     }
     print_report(&identity, args.json)?;
     ui.note(match server {
@@ -313,14 +326,19 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
         Some(server) => server,
         None => own_server(&identity.home, token)?,
     };
-    identity.home.set_server(&server)?;
-    match upload(&mut identity, ui).await {
+    if !args.also {
+        identity.home.set_server(&server)?;
+    }
+    match upload(&mut identity, &server, ui).await {
         // An import brings no detection keys: those that the server lacks are made from the secret.
         Err(CliError::Full(FullError::Mail(MailError::Locked(_)))) => {
             identity.home = unlocked(identity.home, &args.passphrase)?;
-            upload(&mut identity, ui).await?;
+            upload(&mut identity, &server, ui).await?;
         }
         uploaded => uploaded?,
+    }
+    if args.also {
+        identity.home.add_operator(&server)?;
     }
     ui.note("registered: give people what `omr address` prints, and read with `omr inbox`");
     Ok(())
@@ -360,10 +378,27 @@ async fn announce(home: &Home, token: &TokenArg, json: bool, ui: &Ui) -> Result<
     Ok(())
 }
 
-async fn withdraw(dir: &HomeArg, token: &TokenArg, ui: &Ui) -> Result<(), CliError> {
+/// Revokes the keys at all operators, or at one, which is then removed.
+async fn withdraw(
+    dir: &HomeArg,
+    token: &TokenArg,
+    from: Option<&str>,
+    ui: &Ui,
+) -> Result<(), CliError> {
     let mut identity = Identity::open(&home(dir)?)?;
-    let client = own_client(&identity.home, token, ui)?;
-    let unknown = revoke(&mut identity, &client).await?;
+    let Some(url) = from else {
+        for client in super::operators(&identity.home, token, ui)? {
+            let unknown = revoke(&mut identity, &client).await?;
+            warn_of_unknown(&unknown, ui);
+        }
+        return Ok(());
+    };
+    let others = identity.home.operators()?.into_iter().skip(1);
+    let Some(operator) = others.into_iter().find(|other| *other.url == *url) else {
+        return Err(MailError::NoOperator(url.to_owned()).into());
+    };
+    let client = connect(operator.endpoint(), ui)?;
+    let unknown = leave(&mut identity, &client, url).await?;
     warn_of_unknown(&unknown, ui);
     Ok(())
 }
@@ -391,9 +426,9 @@ pub(super) async fn keep_published(identity: &Identity, client: &Client, ui: &Ui
     }
 }
 
-async fn upload(identity: &mut Identity, ui: &Ui) -> Result<(), CliError> {
-    // The token of the call has been stored in the identity.
-    let client = connect(identity.home.server()?.endpoint(), ui)?;
+/// Uploads the keys to a server, and publishes the address there if it was published before.
+async fn upload(identity: &mut Identity, server: &Server, ui: &Ui) -> Result<(), CliError> {
+    let client = connect(server.endpoint(), ui)?;
     let bar = ui.bar();
     let sent = |name: &str, done, total| bar.at_byte(name.to_owned(), done, total);
     register(identity, &client, sent).await?;
@@ -408,6 +443,15 @@ fn retired(home: &Home) -> Result<Vec<Retired>, CliError> {
         Ok(Retired { name, fingerprint })
     };
     home.retired()?.into_iter().map(shown).collect()
+}
+
+/// Returns the URLs of the operators beside the identity's own server.
+fn operators(home: &Home) -> Result<Vec<String>, CliError> {
+    let all = match home.operators() {
+        Err(MailError::NoServer) => Vec::new(),
+        all => all?,
+    };
+    Ok(all.iter().skip(1).map(|one| one.url.clone()).collect())
 }
 
 fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
@@ -428,6 +472,7 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         fingerprint: address.fingerprint(),
         short: ShortAddress::of(&address).to_string(),
         server: address.server,
+        operators: operators(&identity.home)?,
         board: profile.board_id.as_ref().map(|id| omr_protocol::hex(id)),
         keys: profile.keys.iter().map(key).collect(),
         locked: identity.home.is_locked()?,
@@ -453,6 +498,9 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         shown.fingerprint,
         shown.short,
     );
+    for url in &shown.operators {
+        text += &format!("operator     {url}\n");
+    }
     for key in &shown.keys {
         let state = if key.registered {
             "registered"

@@ -3,7 +3,7 @@
 use super::identity::keep_published;
 use super::mailbox::{Mailbox, collect_retired, readable, warn_of_unread};
 use super::time::time;
-use super::{block_on, home, own_client, own_server, show};
+use super::{block_on, chosen, home, operators, own_server, show};
 use super::{history, kept};
 use crate::args::Span;
 use crate::args::headings::OUTPUT;
@@ -329,13 +329,14 @@ async fn network(canary: bool, ui: &Ui, mailbox: &Mailbox) -> Result<(), CliErro
     if canary {
         self::canary(identity, token, inbox, ui).await?;
     }
-    let client = own_client(&identity.home, token, ui)?;
+    let clients = operators(&identity.home, token, ui)?;
+    let client = chosen(&clients, identity, inbox, ui).await?;
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
-    let collected = collect(&client, identity, inbox, &mail.reader, progress).await?;
+    let collected = collect(client, identity, inbox, &mail.reader, progress).await?;
     std::mem::drop(bar);
     print_report(ui, identity, &collected);
-    keep_published(identity, &client, ui).await;
+    keep_published(identity, client, ui).await;
     Ok(())
 }
 

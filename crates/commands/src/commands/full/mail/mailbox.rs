@@ -1,6 +1,6 @@
 //! An identity with its inbox, and the retired ones that are still read, for commands.
 
-use super::{home, own_client};
+use super::{chosen, home, operators};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
 use crate::commands::full::mail::advice::with_advice;
@@ -50,8 +50,13 @@ pub(super) async fn collect_retired(
     ui: &Ui,
     progress: impl FnMut(Stage),
 ) -> Result<Option<Collected>, CliError> {
-    let connect = |home: &_| own_client(home, token, ui);
-    let collected = retired.collect(connect, progress).await;
+    if retired.identity.registered().is_err() {
+        return Ok(None);
+    }
+    let (identity, inbox) = (&retired.identity, &retired.inbox);
+    let clients = operators(&identity.home, token, ui)?;
+    let client = chosen(&clients, identity, inbox, ui).await?;
+    let collected = retired.collect(|_| Ok(client.clone()), progress).await;
     collected.map_err(|error| match error {
         CliError::Full(FullError::Mail(source)) => FullError::Retired {
             name: retired.name.clone(),

@@ -4,7 +4,7 @@ use super::identity::keep_published;
 use super::inbox::{Columns, canary, print_report, verdict, warn_unanswered};
 use super::mailbox::{Mailbox, collect_retired, readable};
 use super::time::clock;
-use super::{block_on, own_client};
+use super::{block_on, chosen, operators};
 use super::{history, kept};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
@@ -105,7 +105,8 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
 
 /// Calls the server at every tick, and posts canaries between.
 async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
-    let client = own_client(&scene.identity.home, scene.token, scene.ui)?;
+    let clients = operators(&scene.identity.home, scene.token, scene.ui)?;
+    let mut session = None;
     let grid = Grid::new(scene.args.every);
     // Digests that were collected earlier may be decoded at once.
     let _ = ticks.send(());
@@ -121,7 +122,7 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
             let wait = grid.wait(SystemTime::now());
             tokio::time::sleep(wait).await;
             let is_first = std::mem::take(&mut first);
-            let ticked = tick(scene, &client, is_first).await;
+            let ticked = tick(scene, &clients, &mut session, is_first).await;
             for retired in scene.retired {
                 tick_retired(scene, retired, is_first).await;
             }
@@ -144,20 +145,28 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
         ended = canaries(scene) => ended?,
         _ = tokio::signal::ctrl_c() => {}
     }
-    if scene.args.session {
-        close_session(&client, scene.inbox.requests()).await?;
+    if let Some(client) = session {
+        close_session(client, scene.inbox.requests()).await?;
     }
     Ok(())
 }
 
-async fn tick(scene: &Scene<'_>, client: &Client, first: bool) -> Result<(), CliError> {
+/// Fetches from one of the operators, which `session` becomes if a session is used.
+async fn tick<'a>(
+    scene: &Scene<'_>,
+    clients: &'a [Client],
+    session: &mut Option<&'a Client>,
+    first: bool,
+) -> Result<(), CliError> {
     let Scene {
         identity,
         inbox,
         reader,
         ..
     } = scene;
+    let client = chosen(clients, identity, inbox, scene.ui).await?;
     let collected = if scene.args.session {
+        *session = Some(client);
         cut(client, identity, inbox.requests()).await
     } else {
         collect(client, identity, inbox, reader, |_| {}).await

@@ -78,7 +78,11 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     };
     if let Some(server) = &server {
         successor.home.set_server(server)?;
-        upload(&mut successor, ui).await?;
+        upload(&mut successor, server, ui).await?;
+        for other in home.operators()?.iter().skip(1) {
+            upload(&mut successor, other, ui).await?;
+            successor.home.add_operator(other)?;
+        }
     }
     let name = home.replace(&today())?;
     drop(letters);
