@@ -16,7 +16,7 @@ use crate::requests::{add, remove};
 use crate::span;
 use crate::storage::{Edit, Look, Storage};
 use crate::table::{FORKS, HEADS, JOBS, MARKS, Number, OPEN, SESSION};
-use crate::{Inbox, InboxError, waiting};
+use crate::{Inbox, InboxError, waiting, withdrawn};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -236,6 +236,7 @@ fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     waiting::retain(tx, |index| index < common)?;
     kept::go_back(tx, common)?;
     canary::go_back(tx, common)?;
+    withdrawn::go_back(tx, common)?;
     if let Some(session) = SESSION.get(tx, &OPEN)?
         && session.next > common
     {

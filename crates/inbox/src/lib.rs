@@ -68,6 +68,7 @@ mod take;
 mod view;
 mod waiting;
 mod watch;
+mod withdrawn;
 
 pub use ask::Asking;
 pub use call::{

@@ -274,6 +274,16 @@ fn all_came_once(world: &World) -> Result<(), TestCaseError> {
         let came = index < first || found.contains(&letter);
         prop_assert!(came, "letter {} at {}", letter, index);
     }
+    // Letters are marked where the board has something else at their places.
+    for listed in world.inbox.list(true).unwrap() {
+        let body = world.inbox.body(listed.number).unwrap();
+        let letter = u64::from_le_bytes(body.try_into().unwrap());
+        let now = world.server.board.get(listed.index as usize);
+        if listed.index >= first {
+            let is_gone = now.is_none_or(|post| post.id != letter);
+            prop_assert_eq!(listed.withdrawn, is_gone, "{:?}", listed);
+        }
+    }
     Ok(())
 }
 

@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 pub enum Table {
     /// Numbers, by name.
     State,
-    /// Records, by name: the session, if one is open, and the seed of the ids of orders.
+    /// Records, by name: the session, if one is open, the seed of the ids of orders, and the places of letters whose
+    /// messages the board no longer has.
     Records,
     /// Requests whose digests, scans or answers were not decoded yet, in the order in which they were made.
     Jobs,

@@ -7,8 +7,10 @@ use crate::job::{Job, Session};
 use crate::kept::{Keeping, Read};
 use crate::storage::{Edit, Look, Table};
 use crate::view::Record;
+use crate::withdrawn::Place;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
@@ -38,6 +40,9 @@ pub(crate) const OPEN: Name = Name("session");
 /// Under [`SEED`]: the seed of the ids of orders.
 pub(crate) const ORDERS: Typed<Name, Json<[u8; 16]>> = typed(Table::Records);
 pub(crate) const SEED: Name = Name("orders");
+/// Under [`WITHDRAWN`]: the places of letters whose messages the board no longer has.
+pub(crate) const PLACES: Typed<Name, Json<BTreeSet<Place>>> = typed(Table::Records);
+pub(crate) const WITHDRAWN: Name = Name("withdrawn");
 pub(crate) const JOBS: Typed<u64, Json<Job>> = typed(Table::Jobs);
 pub(crate) const DIGESTS: Typed<u64, Vec<u8>> = typed(Table::Digests);
 pub(crate) const MESSAGES: Typed<u64, Json<Record>> = typed(Table::Messages);

@@ -11,7 +11,7 @@ use crate::requests;
 use crate::storage::{Edit, Look, Storage};
 use crate::table::{BODIES, COPIES, DIGESTS, JOBS, MESSAGES, PIECES, QUERIES, SEEN, UNOPENED};
 use crate::view::Record;
-use crate::waiting;
+use crate::{waiting, withdrawn};
 use omr_client::fragment::{FragmentError, Reassembler, Whole};
 use omr_client::letter::Piece;
 use omr_protocol::Stride;
@@ -170,7 +170,7 @@ fn take_answer<T: Edit>(
     arrived.retain(|index| *index < fork);
     let single = |index: &u64| Stride::new(*index..index + 1, 1);
     let covered: Vec<Stride> = arrived.iter().map(single).collect();
-    let outcome = deliver(tx, &covered, answered.found, now)?;
+    let outcome = deliver(tx, &covered, answered.found, fork, now)?;
     waiting::retain(tx, |index| !arrived.contains(&index))?;
     kept::note_arrived(tx, &arrived)?;
     if !is_empty || answered.damage.is_none() {
@@ -202,7 +202,7 @@ fn take<T: Edit>(
             .iter()
             .filter_map(|(of, _)| counts(of))
             .collect();
-        let outcome = deliver(tx, &covered, decoded.found, now)?;
+        let outcome = deliver(tx, &covered, decoded.found, fork, now)?;
         let start = covered.iter().map(|of| of.start).min();
         let end = covered.iter().map(|of| of.end).max();
         let range = start.unwrap_or(job.start)..end.unwrap_or(job.end);
@@ -234,17 +234,19 @@ fn take<T: Edit>(
     Ok(taken)
 }
 
+/// Takes in payloads. The board no longer has those from `fork` on.
 fn deliver<T: Edit>(
     tx: &mut T,
     covered: &[Stride],
     found: Vec<Found>,
+    fork: u64,
     now: u64,
 ) -> Result<Outcome, T::Error> {
     let (mut messages, mut unopened) = (Vec::new(), 0);
     let mut canaries = BTreeSet::new();
     let mut files = BTreeSet::new();
     for found in found {
-        let is_new = is_new(tx, &found)?;
+        let is_new = is_new(tx, &found, fork)?;
         let Found { index, piece, .. } = found;
         if let Ok(Piece::Whole(whole)) = &piece
             && canary::returned(tx, &whole.bytes, index)?
@@ -272,15 +274,20 @@ fn deliver<T: Edit>(
         messages.extend(put_together(tx, id, now)?);
     }
     canary::assess(tx, covered, &canaries)?;
+    withdrawn::mark(tx, &messages, fork)?;
     Ok(Outcome::Delivered { messages, unopened })
 }
 
 /// Returns whether this payload was not received before: neither from its place nor, if it is sealed, from another. It
 /// counts as received from now on.
-fn is_new<T: Edit>(tx: &mut T, found: &Found) -> Result<bool, T::Error> {
+fn is_new<T: Edit>(tx: &mut T, found: &Found, fork: u64) -> Result<bool, T::Error> {
     let Found { index, hash, .. } = found;
     let mut seen = SEEN.get(tx, index)?.unwrap_or_default();
+    let is_on_board = *index < fork;
     if seen.contains(hash) {
+        if is_on_board {
+            withdrawn::came_back(tx, hash, *index, *index)?;
+        }
         return Ok(false);
     }
     seen.push(*hash);
@@ -288,10 +295,13 @@ fn is_new<T: Edit>(tx: &mut T, found: &Found) -> Result<bool, T::Error> {
     if !found.sealed {
         return Ok(true);
     }
-    let hash = hash.to_vec();
-    let is_copy = COPIES.has(tx, &hash)?;
-    COPIES.put(tx, &hash, index)?;
-    Ok(!is_copy)
+    let key = hash.to_vec();
+    let before = COPIES.get(tx, &key)?;
+    COPIES.put(tx, &key, index)?;
+    if let Some(before) = before.filter(|_| is_on_board) {
+        withdrawn::came_back(tx, hash, before, *index)?;
+    }
+    Ok(before.is_none())
 }
 
 /// Adds a message whose payloads are at these places, at least one.
@@ -375,7 +385,11 @@ mod tests {
         let mut found: Vec<Found> = found.collect();
         let last = found.remove(1);
         for found in [found, vec![last]] {
-            inbox.store.write(|tx| deliver(tx, &[], found, 0)).unwrap();
+            let all = u64::MAX;
+            inbox
+                .store
+                .write(|tx| deliver(tx, &[], found, all, 0))
+                .unwrap();
         }
         let letters = inbox.list(true).unwrap();
         assert_eq!(letters.len(), 1);

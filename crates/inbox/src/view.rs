@@ -2,7 +2,7 @@
 
 use crate::storage::{Look, Storage};
 use crate::table::{BODIES, JOBS, MESSAGES, PIECES, UNOPENED};
-use crate::{Inbox, InboxError};
+use crate::{Inbox, InboxError, withdrawn};
 use omr_client::fragment::{Reassembler, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +46,8 @@ pub struct Listed {
     pub name: Option<String>,
     /// The name of the retired identity to which it was written, if any.
     pub retired: Option<String>,
+    /// Whether the board no longer has one of its messages: the ledger took another branch, or the server was restored.
+    pub withdrawn: bool,
     /// The letter's first line if it is text, without characters that steer a terminal, hide text or change its
     /// direction.
     pub first_line: Option<String>,
@@ -67,6 +69,7 @@ impl<S: Storage> Inbox<S> {
     pub fn list(&self, all: bool) -> Result<Vec<Listed>, S::Error> {
         self.store.read(|tx| {
             let mut messages = MESSAGES.all(tx)?;
+            let withdrawn = withdrawn::letters(tx)?;
             messages.retain(|(_, record)| all || !record.read);
             let listed = messages.into_iter().map(|(number, record)| {
                 let body = BODIES.get(tx, &number)?;
@@ -79,6 +82,7 @@ impl<S: Storage> Inbox<S> {
                     read: record.read,
                     name: record.name,
                     retired: record.retired,
+                    withdrawn: withdrawn.contains(&number),
                     first_line: body.and_then(|body| first_line(&body)),
                 })
             });
@@ -86,6 +90,14 @@ impl<S: Storage> Inbox<S> {
             listed.sort_by_key(|message| (message.index, message.number));
             Ok(listed)
         })
+    }
+
+    /// Returns the numbers of the letters with messages that the board no longer has, as [`Listed::withdrawn`].
+    ///
+    /// Errors: those of the storage; `Record`.
+    pub fn withdrawn(&self) -> Result<Vec<u64>, S::Error> {
+        let letters = self.store.read(|tx| withdrawn::letters(tx))?;
+        Ok(letters.into_iter().collect())
     }
 
     /// Returns a message's content.

@@ -436,6 +436,15 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
             letter.here, letter.parts
         ));
     }
+    let withdrawn = inbox.withdrawn()?;
+    if !withdrawn.is_empty() {
+        let numbers: Vec<String> = withdrawn.iter().map(u64::to_string).collect();
+        ui.note(&format!(
+            "the board no longer has letter {}: its ledger took another branch, or the server was restored. They stay \
+             here; who wrote them may have to send them again",
+            numbers.join(", ")
+        ));
+    }
     if report.waiting.messages > 0 {
         let Waiting { messages, syncs } = report.waiting;
         ui.note(&format!(
@@ -726,6 +735,7 @@ mod tests {
             read: true,
             name: None,
             retired: retired.map(str::to_owned),
+            withdrawn: false,
             first_line: Some(line.to_owned()),
         };
         let forged = message(None, "until 2026-11-23  fine");
