@@ -1,6 +1,7 @@
 //! Blocks of a ledger: feeding them to a board, and finding their places on it.
 
 use crate::{Client, RemoteError};
+use bytes::Bytes;
 use omr_api::v1::{
     FeedBlocksRequest, FeedBlocksResponse, GetBlocksRequest, LedgerBlock, LeftOut, PlacedBlock,
 };
@@ -34,6 +35,14 @@ pub struct Followed {
     pub withdrawn: Vec<Range<u64>>,
     /// The messages of blocks that were left out, as every operator leaves them out.
     pub left_out: Vec<LeftOut>,
+}
+
+/// The end of a branch.
+struct End {
+    /// The height after the last block.
+    height: u64,
+    /// The hash of the last block; `None` if there is none.
+    hash: Option<Bytes>,
 }
 
 impl Client {
@@ -79,56 +88,68 @@ impl Client {
         first: u64,
     ) -> Result<Followed, L::Error> {
         let mut followed = Followed::default();
-        let mut next = self.fork(ledger, first).await?;
+        let mut end = self.fork(ledger, first).await?;
         loop {
             let mut blocks: Vec<LedgerBlock> = Vec::new();
             let mut bytes = 0;
             let mut is_other_branch = false;
             while blocks.len() < BLOCKS && bytes < BYTES {
-                let height = next + blocks.len() as u64;
-                let Some(block) = ledger.block(height).await? else {
+                let Some(block) = ledger.block(end.height).await? else {
                     break;
                 };
-                is_other_branch = blocks.last().is_some_and(|last| last.hash != block.parent);
+                is_other_branch = end.hash.as_ref().is_some_and(|hash| *hash != block.parent);
                 if is_other_branch {
                     break;
                 }
+                end = End {
+                    height: end.height + 1,
+                    hash: Some(block.hash.clone()),
+                };
                 bytes += bytes_of(&block);
                 blocks.push(block);
             }
-            if blocks.is_empty() {
+            let is_over = blocks.is_empty() && !is_other_branch;
+            if is_over {
                 return Ok(followed);
             }
-            next += blocks.len() as u64;
-            let fed = self.feed(blocks).await?;
-            followed.appended += fed.appended;
-            if fed.withdrawn_start < fed.withdrawn_end {
-                let withdrawn = fed.withdrawn_start..fed.withdrawn_end;
-                followed.withdrawn.push(withdrawn);
+            if !blocks.is_empty() {
+                let fed = self.feed(blocks).await?;
+                followed.appended += fed.appended;
+                if fed.withdrawn_start < fed.withdrawn_end {
+                    let withdrawn = fed.withdrawn_start..fed.withdrawn_end;
+                    followed.withdrawn.push(withdrawn);
+                }
+                followed.left_out.extend(fed.left_out);
             }
-            followed.left_out.extend(fed.left_out);
             // The ledger took another branch while its blocks were read.
             if is_other_branch {
-                next = self.fork(ledger, first).await?;
+                end = self.fork(ledger, first).await?;
             }
         }
     }
 
-    /// Returns the height after the last block that is on the board and on the ledger's present branch.
-    async fn fork<L: Ledger>(&self, ledger: &mut L, first: u64) -> Result<u64, L::Error> {
+    /// Returns the end of the blocks that are on the board and on the ledger's present branch.
+    async fn fork<L: Ledger>(&self, ledger: &mut L, first: u64) -> Result<End, L::Error> {
         let Some(mut block) = self.tip().await? else {
-            return Ok(first);
+            let hash = None;
+            return Ok(End {
+                height: first,
+                hash,
+            });
         };
         loop {
             let height = block.height;
             let own = ledger.block(height).await?;
             if own.is_some_and(|own| own.hash == block.hash) {
-                return Ok(height + 1);
+                return Ok(End {
+                    height: height + 1,
+                    hash: Some(block.hash),
+                });
             }
             let before = self.blocks(height.saturating_sub(1)..height).await?.pop();
             block = match before {
                 Some(before) => before,
-                None => return Ok(height),
+                None => return Ok(End { height, hash: None }),
             };
         }
     }

@@ -42,6 +42,27 @@ pub(crate) enum Fault {
 pub(crate) type Maker = dyn Fn(&CreateJobRequest, &[Message]) -> Vec<u8> + Send + Sync;
 
 impl State {
+    /// The places of the blocks.
+    fn placed(&self) -> Vec<PlacedBlock> {
+        let mut end = 0;
+        let place = |block: &LedgerBlock| {
+            let start = end;
+            end += block.messages.len() as u64;
+            PlacedBlock {
+                height: block.height,
+                hash: block.hash.clone(),
+                start,
+                end,
+                ids: block
+                    .messages
+                    .iter()
+                    .map(|message| message.id.clone())
+                    .collect(),
+            }
+        };
+        self.blocks.iter().map(place).collect()
+    }
+
     /// The running hash of the log at a length; empty beyond the board and before its first message.
     pub(crate) fn log_hash(&self, length: u64) -> Bytes {
         if length < self.board.first_index || length > self.messages.len() as u64 {
@@ -93,6 +114,8 @@ pub(crate) struct State {
     pub(crate) addresses: BTreeMap<Vec<u8>, Address>,
     /// The next digest that is made is damaged.
     pub(crate) spoils: bool,
+    /// The blocks of a ledger, lowest first.
+    pub(crate) blocks: Vec<LedgerBlock>,
     calls: usize,
 }
 
@@ -284,6 +307,40 @@ impl Fake {
         })
     }
 
+    /// Appends blocks, after those at their heights and above are removed.
+    fn append(&self, blocks: Vec<LedgerBlock>) -> Result<FeedBlocksResponse, Status> {
+        self.with(|state| {
+            let mut answer = FeedBlocksResponse::default();
+            for block in blocks {
+                if state.blocks.contains(&block) {
+                    continue;
+                }
+                let kept = state
+                    .blocks
+                    .partition_point(|known| known.height < block.height);
+                let fits = |last: &LedgerBlock| {
+                    (last.height + 1, &last.hash) == (block.height, &block.parent)
+                };
+                if !state.blocks[..kept].last().is_none_or(fits) {
+                    return Err(Status::failed_precondition("another branch"));
+                }
+                if kept < state.blocks.len() {
+                    answer.withdrawn_end = state.messages.len() as u64;
+                    state.blocks.truncate(kept);
+                    answer.withdrawn_start = state.placed().last().map_or(0, |last| last.end);
+                    state.messages.truncate(answer.withdrawn_start as usize);
+                }
+                let messages = block.messages.iter();
+                let contents = messages.map(|message| message.message.clone().unwrap());
+                state.messages.extend(contents);
+                answer.appended += 1;
+                state.blocks.push(block);
+            }
+            answer.tip = state.blocks.last().map_or(0, |block| block.height);
+            Ok(answer)
+        })
+    }
+
     fn messages(&self, range: Range<u64>) -> Vec<(u64, Vec<Message>)> {
         self.with(|state| {
             let of = |index: u64| (index, vec![state.messages[index as usize].clone()]);
@@ -329,6 +386,7 @@ impl CapabilityService for Fake {
                     detect: true,
                     admin: false,
                     work: false,
+                    feed: true,
                 }),
                 ..GetCapabilitiesResponse::default()
             }
@@ -408,6 +466,38 @@ impl BoardService for Fake {
         };
         let pieces = self.messages(read.start..read.end);
         fate.stream(pieces.into_iter().map(answer).collect())
+    }
+
+    async fn feed_blocks(
+        &self,
+        request: Request<Streaming<FeedBlocksRequest>>,
+    ) -> Result<Response<FeedBlocksResponse>, Status> {
+        let mut stream = request.into_inner();
+        let mut blocks: Vec<LedgerBlock> = Vec::new();
+        while let Some(request) = stream.message().await? {
+            let block = request.block.unwrap();
+            match blocks.last_mut() {
+                Some(last) if last.hash == block.hash => last.messages.extend(block.messages),
+                _ => blocks.push(block),
+            }
+        }
+        let heights: Vec<u64> = blocks.iter().map(|block| block.height).collect();
+        let fate = self.enter("FeedBlocks", format!("{heights:?}"))?;
+        fate.answer(self.append(blocks)?)
+    }
+
+    async fn get_blocks(
+        &self,
+        request: Request<GetBlocksRequest>,
+    ) -> Result<Response<GetBlocksResponse>, Status> {
+        let GetBlocksRequest { start, end } = request.into_inner();
+        let fate = self.enter("GetBlocks", format!("{start}..{end}"))?;
+        let mut blocks = self.with(|state| state.placed());
+        match end {
+            0 => drop(blocks.drain(..blocks.len().saturating_sub(1))),
+            end => blocks.retain(|block| (start..end).contains(&block.height)),
+        }
+        fate.answer(GetBlocksResponse { blocks })
     }
 
     type SubscribeStream = Boxed<SubscribeResponse>;
