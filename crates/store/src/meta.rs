@@ -52,7 +52,7 @@ struct Slot {
 /// The result of a transaction's work: whether there is something to commit.
 pub(crate) enum Outcome<T> {
     Commit(T),
-    /// As `Commit`; the transaction wrote these histories of the board, the last of which begins.
+    /// As `Commit`, and another history begins. The transaction wrote these histories; the last one begins.
     Begin(T, Vec<History>),
     Nothing(T),
 }

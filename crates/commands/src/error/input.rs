@@ -34,7 +34,7 @@ pub(crate) enum InputError {
     Block {
         /// The number of the line, from 1.
         number: u64,
-        /// What is wrong with it.
+        /// The reason why it does not.
         reason: String,
     },
     /// The file has no valid frame, or is damaged.

@@ -112,7 +112,7 @@ struct Fork {
     len: u64,
 }
 
-/// What a transaction must know to withdraw blocks.
+/// The data that a transaction needs to withdraw blocks.
 struct Cut {
     fork: Fork,
     /// The one-time keys of the messages that are withdrawn.

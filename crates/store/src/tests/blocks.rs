@@ -96,7 +96,7 @@ fn fed(store: &Store, blocks: &[Block]) -> crate::Fed {
 enum Step {
     /// The numbers of messages in new blocks of one call.
     Extend(Vec<u64>),
-    /// The number of blocks that are withdrawn, and the numbers of messages in those of the other branch.
+    /// The number of blocks that are withdrawn, and the numbers of messages in the blocks of another branch.
     Fork(usize, Vec<u64>),
     Repeat(usize),
     Seal,
