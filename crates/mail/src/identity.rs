@@ -3,8 +3,8 @@
 use crate::keys::{self, CLUE_KEY};
 use crate::sealing;
 use crate::{Address, Home, Inbox, MAX_LEVELS, MailError, Terms, check_limits};
-use omr_client::SecretKey;
 use omr_client::letter::Place;
+use omr_client::{SecretKey, Words};
 use omr_inbox::{Agreed, Mark, Recipient};
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing};
 use omr_remote::v1::Limits;
@@ -112,6 +112,18 @@ impl Identity {
     /// - `Plan` if the set does not serve the bound.
     /// - `Scheme`, `NoBatches`, `Params`, `File`.
     pub fn create(home: &Home, new: &NewIdentity) -> Result<Self, MailError> {
+        Self::make(home, new, None)
+    }
+
+    /// Makes an identity as [`Identity::create`] does, with the keys that are derived from words. Keys that are in the
+    /// folder must be these. The address is the same as before if the properties are.
+    ///
+    /// Errors: those of [`Identity::create`]; `Keys` if the secret in the folder is another one.
+    pub fn of_words(home: &Home, new: &NewIdentity, words: &Words) -> Result<Self, MailError> {
+        Self::make(home, new, Some(words))
+    }
+
+    fn make(home: &Home, new: &NewIdentity, words: Option<&Words>) -> Result<Self, MailError> {
         let set = ParamSet::named(&new.params)?;
         if let Some(found) = new.scheme.filter(|scheme| scheme.is_for_indices()) {
             return Err(MailError::Scheme(found));
@@ -135,7 +147,7 @@ impl Identity {
             },
             begins: 0,
             board_id: None,
-            keys: keys::complete(home, &set, new)?,
+            keys: keys::complete(home, &set, new, words)?,
             own_masks: new.own_masks,
             batches: new.batches,
             sealing: Some(new.sealing),
@@ -167,6 +179,16 @@ impl Identity {
     pub fn begin_at(&mut self, end: &Mark) -> Result<(), MailError> {
         Inbox::open(&self.home)?.begin_at(end.length, Some(end))?;
         self.profile.begins = end.length;
+        self.save()
+    }
+
+    /// Records the birthday of keys that were made earlier: the index of the first message of the board that can be for
+    /// them. The first fetch requests all messages from there on.
+    ///
+    /// Errors: `File`, `Settings`; those of [`Inbox::open`].
+    pub fn born_at(&mut self, birthday: u64) -> Result<(), MailError> {
+        Inbox::open(&self.home)?.begin_at(birthday, None)?;
+        self.profile.begins = birthday;
         self.save()
     }
 

@@ -4,7 +4,7 @@ use crate::identity::{Identity, KeyFile, NewIdentity};
 use crate::{Home, MailError};
 use chacha20::ChaCha20Rng;
 use omr_client::locked::{self, LockError};
-use omr_client::{SecretKey, os_rng, write_detection_key};
+use omr_client::{SecretKey, Words, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme};
@@ -80,23 +80,29 @@ pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>
     kept.map(Zeroizing::new).map_err(unlocked)
 }
 
-/// Makes all keys that are missing, the secret first. So an interrupted call can be repeated, and the keys of `omr
-/// keygen` become an identity's.
+/// Makes all keys that are missing, the secret first: those of the words, or random ones. So an interrupted call can be
+/// repeated, and the keys of `omr keygen` become an identity's.
 ///
 /// Errors: `Keys` where a key is here that does not fit; `File`, `Secret`, `Params`.
 pub(crate) fn complete(
     home: &Home,
     set: &ParamSet,
     new: &NewIdentity,
+    words: Option<&Words>,
 ) -> Result<Vec<KeyFile>, MailError> {
     let secret = if home.has(SECRET_KEY) {
-        fitting_secret(home, set, new)?
+        fitting_secret(home, set, new, words)?
     } else {
-        new_secret(home, set, new)?
+        new_secret(home, set, new, words)?
     };
     complete_address(home, set, &secret)?;
-    let epoch = epoch(new.own_masks, new.board_id);
-    complete_detection(home, set, new.scheme, &secret, epoch.as_ref())
+    let make = Make {
+        set,
+        secret: &secret,
+        epoch: epoch(new.own_masks, new.board_id),
+        words,
+    };
+    make.complete(home, new.scheme)
 }
 
 /// Returns the epoch whose masks a new detection key has: that of its board, where the board is known and `own_masks`
@@ -107,20 +113,33 @@ fn epoch(own_masks: bool, board_id: Option<[u8; 16]>) -> Option<Epoch> {
 }
 
 /// Makes a secret and its address in a folder without keys.
-fn new_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
+fn new_secret(
+    home: &Home,
+    set: &ParamSet,
+    new: &NewIdentity,
+    words: Option<&Words>,
+) -> Result<SecretKey, MailError> {
     let mut others = [CLUE_KEY].into_iter().chain(detection_keys());
     if let Some(name) = others.find(|name| home.has(name)) {
         return Err(home.key_error(name, "its secret.key beside it", "found none"));
     }
-    let (secret, clue) = omr_client::identity(set.clue(), new.clues, &mut os_rng());
+    let (secret, clue) = match words {
+        Some(words) => words.identity(set.clue(), new.clues),
+        None => omr_client::identity(set.clue(), new.clues, &mut os_rng()),
+    };
     let bytes = kept_bytes(home, &secret.to_bytes(set.clue())?)?;
     home.write_new(SECRET_KEY, &bytes)?;
     home.write_new(CLUE_KEY, &clue.to_bytes(set.clue())?)?;
     Ok(secret)
 }
 
-/// Reads the secret, and checks that it is of the set and for the wanted clues.
-fn fitting_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<SecretKey, MailError> {
+/// Reads the secret, and checks that it is of the set, for the wanted clues, and that of the words, if there are any.
+fn fitting_secret(
+    home: &Home,
+    set: &ParamSet,
+    new: &NewIdentity,
+    words: Option<&Words>,
+) -> Result<SecretKey, MailError> {
     let expected = format!("keys of {} for {} clues", set.name(), new.clues);
     let bytes = secret_bytes(home)?;
     let frame = FrameReader::read_header(&bytes[..], Kind::SecretKey, u64::MAX)?;
@@ -129,10 +148,15 @@ fn fitting_secret(home: &Home, set: &ParamSet, new: &NewIdentity) -> Result<Secr
         return Err(home.key_error(SECRET_KEY, expected, format!("found one of {found}")));
     }
     let secret = SecretKey::from_bytes(set.clue(), &bytes)?;
-    match secret.clues() {
-        clues if clues == new.clues => Ok(secret),
-        clues => Err(home.key_error(SECRET_KEY, expected, format!("found one for {clues} clues"))),
+    let clues = secret.clues();
+    if clues != new.clues {
+        return Err(home.key_error(SECRET_KEY, expected, format!("found one for {clues} clues")));
     }
+    let own = words.map(|words| words.identity(set.clue(), clues).0.address_id);
+    if own.is_some_and(|own| own != secret.address_id) {
+        return Err(home.key_error(SECRET_KEY, "that of the words", "found another one"));
+    }
+    Ok(secret)
 }
 
 /// Writes the address of the secret, or checks the one that is there.
@@ -152,46 +176,47 @@ fn complete_address(home: &Home, set: &ParamSet, secret: &SecretKey) -> Result<(
     same.then_some(()).ok_or_else(other)
 }
 
-/// Makes the detection keys of a scheme that are missing.
-fn complete_detection(
-    home: &Home,
-    set: &ParamSet,
-    scheme: Option<Scheme>,
-    secret: &SecretKey,
-    epoch: Option<&Epoch>,
-) -> Result<Vec<KeyFile>, MailError> {
-    let mut files = Vec::new();
-    for engine in set.spec().engines_for(scheme) {
-        if !has_detection(home, set, engine, secret)? {
-            make_detection(home, set, engine, secret, epoch)?;
-        }
-        files.push(KeyFile {
-            name: engine.key_name().to_owned(),
-            hash: None,
-            registered: false,
-        });
-    }
-    Ok(files)
+/// The properties of detection keys to make.
+struct Make<'a> {
+    set: &'a ParamSet,
+    secret: &'a SecretKey,
+    /// The epoch whose masks they have, unless they have masks of their own.
+    epoch: Option<Epoch>,
+    /// The words that they are derived from, unless they are random.
+    words: Option<&'a Words>,
 }
 
-/// Makes a detection key and writes it.
-fn make_detection(
-    home: &Home,
-    set: &ParamSet,
-    engine: EngineKind,
-    secret: &SecretKey,
-    epoch: Option<&Epoch>,
-) -> Result<(), MailError> {
-    home.write(engine.key_name(), |file| {
-        Ok(write_detection_key(
-            set,
-            engine,
-            secret,
-            epoch,
-            &mut os_rng(),
-            file,
-        )?)
-    })
+impl Make<'_> {
+    /// Makes the detection keys of a scheme that are missing.
+    fn complete(&self, home: &Home, scheme: Option<Scheme>) -> Result<Vec<KeyFile>, MailError> {
+        let mut files = Vec::new();
+        for engine in self.set.spec().engines_for(scheme) {
+            if !has_detection(home, self.set, engine, self.secret)? {
+                self.write(home, engine)?;
+            }
+            files.push(KeyFile {
+                name: engine.key_name().to_owned(),
+                hash: None,
+                registered: false,
+            });
+        }
+        Ok(files)
+    }
+
+    /// Makes a detection key and writes it.
+    fn write(&self, home: &Home, engine: EngineKind) -> Result<(), MailError> {
+        let (set, secret) = (self.set, self.secret);
+        let mut rng = match self.words {
+            Some(words) => words.detection_rng(set.clue(), secret.clues()),
+            None => os_rng(),
+        };
+        home.write(engine.key_name(), |file| {
+            let epoch = self.epoch.as_ref();
+            Ok(write_detection_key(
+                set, engine, secret, epoch, &mut rng, file,
+            )?)
+        })
+    }
 }
 
 /// Returns the maker of a detection key of an imported identity: another key of its secret.

@@ -1,9 +1,10 @@
 //! A new identity replaces no key, and makes no request that cannot be served.
 
 use crate::common::{PARAMS, Scene, wanted};
-use omr_client::{instantomr, os_rng};
+use omr_client::{Words, instantomr, os_rng};
 use omr_mail::{
-    Home, Identity, MailError, MailErrorKind, NewIdentity, check_bound, check_limits, register,
+    Home, Identity, Inbox, MailError, MailErrorKind, NewIdentity, check_bound, check_limits,
+    register,
 };
 use omr_protocol::{ClueKind, ParamSet, Scheme};
 use std::collections::BTreeMap;
@@ -89,6 +90,61 @@ fn keys_that_are_here_become_the_identity_or_stay() {
         }
         assert!(after.contains_key("instant.key"));
     }
+}
+
+#[test]
+fn words_make_the_same_identity_in_any_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = |name: &str| Home::new(dir.path().join(name));
+    let words = Words::generate(&mut os_rng());
+    let new = NewIdentity {
+        scheme: Some(Scheme::Hybrid),
+        ..wanted()
+    };
+    let first = Identity::of_words(&folder("first"), &new, &words).unwrap();
+    let made = files(first.home.dir());
+    assert_eq!(
+        made.keys().collect::<Vec<_>>(),
+        [
+            "clue.key",
+            "detection.key",
+            "identity",
+            "instant.key",
+            "secret.key"
+        ]
+    );
+    let second = Identity::of_words(&folder("second"), &new, &words).unwrap();
+    assert!(files(second.home.dir()) == made);
+    assert_eq!(
+        first.address().unwrap().fingerprint(),
+        second.address().unwrap().fingerprint()
+    );
+    // An interrupted attempt is completed, by the same words alone.
+    for missing in ["identity", "instant.key", "clue.key"] {
+        fs::remove_file(second.home.path(missing)).unwrap();
+    }
+    let left = files(second.home.dir());
+    let others = Words::generate(&mut os_rng());
+    let error = Identity::of_words(&second.home, &new, &others).unwrap_err();
+    assert!(
+        error.to_string().contains("expected that of the words"),
+        "{error}"
+    );
+    assert!(files(second.home.dir()) == left);
+    Identity::of_words(&second.home, &new, &words).unwrap();
+    assert!(files(second.home.dir()) == made);
+}
+
+#[test]
+fn a_birthday_is_where_the_first_fetch_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::new(dir.path().join("ann"));
+    let words = Words::generate(&mut os_rng());
+    let mut ann = Identity::of_words(&home, &wanted(), &words).unwrap();
+    ann.born_at(300).unwrap();
+    assert_eq!(Identity::open(&home).unwrap().profile.begins, 300);
+    let inbox = Inbox::open(&home).unwrap();
+    assert_eq!(inbox.requests().cursor().unwrap(), 300);
 }
 
 #[test]
