@@ -19,6 +19,7 @@ mod scan;
 mod shell;
 mod source;
 mod stream;
+mod words;
 
 use crate::args::Cli;
 use crate::error::CliError;

@@ -1,11 +1,12 @@
 //! `omr keygen`: writes a recipient's keys to files.
 
 use super::passphrase::wanted;
+use super::words::{WordsArgs, printed};
 use crate::commands::passphrase::Locking;
 use crate::error::CliError;
 use crate::io::{self, Access, Output, Staged};
 use omr_client::locked::{Passphrase, lock};
-use omr_client::{SecretKey, identity, os_rng, write_detection_key};
+use omr_client::{SecretKey, Words, identity, os_rng, write_detection_key};
 use omr_console::{ConsoleError, Ui};
 use omr_protocol::frame::Kind;
 use omr_protocol::params::DEFAULT;
@@ -28,6 +29,8 @@ pub(crate) struct Keygen {
     /// Parameter set
     #[arg(long, value_name = "NAME", default_value = DEFAULT)]
     pub(crate) params: String,
+    #[command(flatten)]
+    pub(crate) words: WordsArgs,
     #[command(flatten)]
     pub(crate) locking: Locking,
     /// Make keys for plain clues (not recommended: an attacker can overflow everybody's digest)
@@ -53,11 +56,15 @@ Examples:
   omr keygen --scheme two-rounds --out eve # rounds.key alone: 13 MB
   omr keygen --passphrase --out dora    # secret.key under a passphrase
   omr keygen --board 00112233445566778899aabbccddeeff --out emil
+  omr keygen --words --out finn         # prints 24 words, for paper
+  omr keygen --from-words words.txt --out gwen # the keys of such words
 
 Give clue.key to everybody who writes to you, detection.key and instant.key to the detector you hire, and \
 secret.key to nobody. `omr id passphrase --home DIR` sets, changes or removes its passphrase later. An existing key is replaced only with --force. `omr id show` and \
 `omr board stat` print a board's id; docs/security/parameters.md states what a key for a board shares, under Masks of an \
-epoch.";
+epoch. Words make the same secret.key and clue.key on any machine, with the same --params and --plain-clues, and the \
+same keys for the detector, with --board in the same quarter of a year. Case, blanks and numbers between the words do \
+not matter; they are never taken from the command line, which other programs can see.";
 
 /// The name of the secret's file in the recipient's folder.
 pub(super) const SECRET_KEY: &str = "secret.key";
@@ -95,11 +102,13 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
     } else {
         ClueKind::Bound
     };
+    let words = args.words.wanted()?;
     let passphrase = wanted(&args.locking, &args.out.join(SECRET_KEY))?;
     let wanted = Wanted {
         set: &set,
         scheme: args.scheme,
         clues,
+        words: words.as_ref(),
         epoch: board.map(|board| Epoch::at(board, SystemTime::now())),
         passphrase: passphrase.as_ref(),
         force: args.force,
@@ -111,6 +120,9 @@ pub(super) fn run(args: &Keygen, ui: &Ui) -> Result<(), CliError> {
             clues: clues.name(),
             files,
         })?);
+    }
+    if let Some(words) = words.filter(|_| args.words.words) {
+        io::print(&printed(&words, None))?;
     }
     let line = |file: &Written| {
         format!(
@@ -167,6 +179,8 @@ pub(super) struct Wanted<'a> {
     /// The scheme whose detection keys are made; `None` for all keys that the set has.
     pub(super) scheme: Option<Scheme>,
     pub(super) clues: ClueKind,
+    /// The words that the keys are derived from; `None` for random keys.
+    pub(super) words: Option<&'a Words>,
     /// The epoch whose masks the detection keys have, where the recipients of the set share masks.
     pub(super) epoch: Option<Epoch>,
     /// The passphrase under which the secret is written.
@@ -187,7 +201,10 @@ impl Wanted<'_> {
             set.key_file_bytes(*engine, self.clues)?;
         }
         create_folder(dir)?;
-        let (secret, clue) = identity(set.clue(), self.clues, &mut os_rng());
+        let (secret, clue) = match self.words {
+            Some(words) => words.identity(set.clue(), self.clues),
+            None => identity(set.clue(), self.clues, &mut os_rng()),
+        };
         let mut staged = vec![
             self.stage_secret(&dir.join(SECRET_KEY), &secret)?,
             stage_clue_key(&dir.join(CLUE_KEY), set, &clue)?,
@@ -195,13 +212,17 @@ impl Wanted<'_> {
         for engine in engines {
             // A detection key is for the detector alone: its owner can look for the recipient's messages too.
             let path = dir.join(engine.key_name());
+            let mut rng = match self.words {
+                Some(words) => words.detection_rng(set.clue(), self.clues),
+                None => os_rng(),
+            };
             staged.push(io::stage(&path, Access::Private, |file| {
                 Ok(write_detection_key(
                     set,
                     engine,
                     &secret,
                     self.epoch.as_ref(),
-                    &mut os_rng(),
+                    &mut rng,
                     file,
                 )?)
             })?);

@@ -28,7 +28,7 @@ pub(crate) struct PassphraseArg {
     pub(crate) passphrase_file: Option<PathBuf>,
 }
 
-/// The number of bytes of the longest passphrase file.
+/// The number of bytes of the longest file with a passphrase or with words.
 const MAX_BYTES: u64 = 4096;
 const VARIABLE: &str = "OMR_PASSPHRASE";
 
@@ -95,21 +95,27 @@ impl<'a> Given<'a> {
     }
 }
 
+/// Reads a file with a secret text, or standard input.
+pub(super) fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, InputError> {
+    // The memory is reserved at once, so that no copies are left behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 64));
+    if is_standard(path) {
+        io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)?
+    } else {
+        File::open(path)?
+            .take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)?
+    };
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(ReadError::TooLarge(MAX_BYTES).into());
+    }
+    Ok(bytes)
+}
+
 /// Returns the first line of a file.
 fn first_line(path: &Path) -> Result<Zeroizing<String>, CliError> {
     let read = || -> Result<Zeroizing<String>, InputError> {
-        // The memory is reserved at once, so that no copies are left behind.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 64));
-        if is_standard(path) {
-            io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)?
-        } else {
-            File::open(path)?
-                .take(MAX_BYTES + 1)
-                .read_to_end(&mut bytes)?
-        };
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(ReadError::TooLarge(MAX_BYTES).into());
-        }
+        let bytes = read_secret(path)?;
         let line = bytes
             .split(|byte| matches!(byte, b'\r' | b'\n'))
             .next()

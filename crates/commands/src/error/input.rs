@@ -3,7 +3,7 @@
 use omr_board::LocalError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
-use omr_client::{MakeKeyError, SecretKeyError};
+use omr_client::{MakeKeyError, SecretKeyError, WordsError};
 use omr_console::ReadError;
 use omr_detector::instantomr::CutError;
 use omr_protocol::Mismatch;
@@ -59,6 +59,9 @@ pub(crate) enum InputError {
     /// The file is under a passphrase, and was not opened.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// The words make no keys.
+    #[error(transparent)]
+    Words(#[from] WordsError),
     /// The digest is invalid.
     #[error(transparent)]
     Digest(#[from] DigestError),

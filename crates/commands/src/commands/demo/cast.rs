@@ -47,6 +47,7 @@ impl Cast {
     pub(super) fn new(set: &ParamSet, args: &Demo, dir: &Path) -> Result<Self, CliError> {
         let start = Instant::now();
         let wanted = Wanted {
+            words: None,
             set,
             scheme: Some(args.scheme),
             clues: ClueKind::Bound,

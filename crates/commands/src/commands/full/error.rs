@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::error::code::of_decode;
 use omr_console::Code;
 use omr_mail::{MailError, MailErrorKind};
+use omr_protocol::Mismatch;
 use omr_remote::{RemoteError, RemoteErrorKind};
 use omr_store::StoreError;
 use std::io;
@@ -64,6 +65,22 @@ pub(crate) enum FullError {
     /// A token was given on the command line, but no server.
     #[error("--token goes to a server: name it with --server")]
     TokenWithoutServer,
+    /// New words were wanted for the keys in this folder, which have none.
+    #[error(
+        "{}: expected no keys, since those of new words are made, found some: --from-words completes keys of words that \
+         you have, and without --words these keys become the identity's",
+        .0.display()
+    )]
+    KeysWithoutWords(PathBuf),
+    /// A birthday was given for keys that nobody can have written to.
+    #[error(
+        "expected --birthday with --from-words, or with keys in the folder, found it for new keys, which begin at the \
+         board's end"
+    )]
+    BirthdayOfNew,
+    /// The board is shorter than the birthday.
+    #[error("expected a birthday of at most {}, the messages that the board has had, found {}", .0.expected, .0.found)]
+    Birthday(Mismatch<u64>),
     /// The secret has no passphrase to remove.
     #[error("{}: expected a secret under a passphrase, found one without", .0.display())]
     NotLocked(PathBuf),
@@ -239,7 +256,9 @@ impl FullError {
                 ..
             } => of_remote(error),
             FullError::NotServing(_) => Code::Unreachable,
-            FullError::NoJob(_) => Code::Input,
+            FullError::NoJob(_) | FullError::Birthday(_) => Code::Input,
+            FullError::BirthdayOfNew => Code::Usage,
+            FullError::KeysWithoutWords(_) => Code::Exists,
             FullError::Worker(omr_worker::WorkerError::NoRight) => Code::Access,
             _ => Code::Failure,
         }

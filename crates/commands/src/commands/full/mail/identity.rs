@@ -16,6 +16,7 @@ use crate::commands::full::network::connect;
 use crate::commands::keygen::SECRET_KEY;
 use crate::commands::passphrase::{Locking, PassphraseArg};
 use crate::commands::passphrase::{known, wanted};
+use crate::commands::words::{WordsArgs, printed};
 use crate::error::CliError;
 use crate::io::{self, Output};
 use omr_console::Ui;
@@ -26,7 +27,7 @@ use omr_mail::{
     publish_again, register, revoke,
 };
 use omr_protocol::params::DEFAULT;
-use omr_protocol::{ClueKind, Scheme, Sealing};
+use omr_protocol::{ClueKind, Mismatch, Scheme, Sealing};
 use omr_remote::Client;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -93,6 +94,12 @@ pub(crate) struct IdNew {
     pub(crate) home: HomeArg,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    #[command(flatten)]
+    pub(crate) words: WordsArgs,
+    /// Index of the board's first message that can be for keys that are made again: the first fetch begins there
+    /// [default: 0, the board's first message]
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) birthday: Option<u64>,
     #[command(flatten)]
     pub(crate) locking: Locking,
     /// Make an address for plain clues (not recommended: an attacker can overflow everybody's digest)
@@ -161,13 +168,18 @@ Examples:
   omr id new --server https://mail.example.org:7600 --token TOKEN
   omr id new --home work --server http://127.0.0.1:7600 --bound 90 \\
     --scheme instantomr
+  omr id new --home paper --server http://127.0.0.1:7600 --words
+  omr id new --home again --server http://127.0.0.1:7600 \\
+    --from-words words.txt --birthday 0
   omr id register                       # continues an interrupted upload
   omr id show --json
   omr id publish                        # prints the short address, omr1..
   omr id revoke
 
 The identity lives in --home, else $OMR_HOME, else $XDG_DATA_HOME/omr, else ~/.local/share/omr. Nobody can restore \
-secret.key: keep what `omr id export` writes apart from this machine. Keys of omr keygen that are in the folder become the identity's; no key is ever \
+secret.key, unless its words are on paper (--words): keep what `omr id export` writes apart from this machine. Words and \
+birthday restore the keys and the letters on the board, with the same address if --sealing, --bound and --spares are as \
+they were, but no contacts. Keys of omr keygen that are in the folder become the identity's; no key is ever \
 replaced. Bound, scheme and sealing are fixed when it is made: every request has the same form, so that it reveals \
 nothing, and no server can have letters to you unsealed. --spares 1 or 0 costs the server less work, but letters \
 longer than the bound may not arrive. After `publish` the server sends your address to everybody who has its short form; it \
@@ -200,6 +212,7 @@ struct Shown {
     keys: Vec<Key>,
     locked: bool,
     retired: Vec<Retired>,
+    birthday: u64,
 }
 
 /// An identity that was replaced and is still read.
@@ -246,20 +259,43 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         return Err(FullError::TokenWithoutServer.into());
     }
     let taken_over = home.has_keys();
-    let (new, start) = plan(args, server.as_ref(), ui).await?;
+    if args.words.words && taken_over {
+        return Err(FullError::KeysWithoutWords(home.dir().to_owned()).into());
+    }
+    let is_old = taken_over || args.words.from_words.is_some();
+    let words = args.words.wanted()?;
+    let (new, end) = plan(args, server.as_ref(), ui).await?;
+    check_birthday(args.birthday, is_old, end.as_ref())?;
     let home = with_passphrase(args, home)?;
-    let mut identity = Identity::create(&home, &new)?;
+    if let Some(words) = words.as_ref().filter(|_| args.words.words) {
+        // An attempt that is interrupted later is completed with these words.
+        let birthday = end.as_ref().map_or(0, |end| end.length);
+        io::print(&printed(words, Some(birthday)))?;
+    }
+    let mut identity = match &words {
+        Some(words) => Identity::of_words(&home, &new, words)?,
+        None => Identity::create(&home, &new)?,
+    };
     if home.passphrase().is_some() && !home.is_locked()? {
         // The keys were in the folder before.
         home.set_passphrase(home.passphrase())?;
     }
-    match start {
+    match (end, args.birthday) {
         // Nobody can have written to the keys before they were made.
-        Some(start) if !taken_over => identity.begin_at(&start)?,
+        (Some(end), _) if !is_old => identity.begin_at(&end)?,
+        (_, Some(birthday)) => identity.born_at(birthday)?,
         _ => {}
     }
-    if taken_over {
-        ui.note("the keys that were in the folder are the identity's now: the first fetch looks at the whole board");
+    if is_old {
+        let whose = if taken_over {
+            "the keys that were in the folder are the identity's now"
+        } else {
+            "the keys of the words are made again"
+        };
+        ui.note(&match args.birthday {
+            Some(birthday) => format!("{whose}: the first fetch begins with message {birthday}"),
+            None => format!("{whose}: the first fetch looks at the whole board"),
+        });
     }
     if let Some(server) = &server {
         home.set_server(server)?;
@@ -271,6 +307,24 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         None => "now register with a server: `omr id register --server URL`",
     });
     Ok(())
+}
+
+/// Checks that a birthday is for keys that are made again, and not beyond the end of the server's board.
+fn check_birthday(
+    birthday: Option<u64>,
+    is_old: bool,
+    end: Option<&Mark>,
+) -> Result<(), FullError> {
+    let Some(found) = birthday else {
+        return Ok(());
+    };
+    if !is_old {
+        return Err(FullError::BirthdayOfNew);
+    }
+    match end.filter(|end| found > end.length) {
+        Some(end) => Err(FullError::Birthday(Mismatch::new(end.length, found))),
+        None => Ok(()),
+    }
 }
 
 /// Returns the home with the passphrase of its secret, or of the one that will be made.
@@ -477,12 +531,13 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         keys: profile.keys.iter().map(key).collect(),
         locked: identity.home.is_locked()?,
         retired: retired(&identity.home)?,
+        birthday: profile.begins,
     };
     if json {
         return Ok(io::print_json(&shown)?);
     }
     let mut text = format!(
-        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages{}\nserver       {}\nboard        {}\nfingerprint  {}\nshort        {}\n",
+        "home         {}\nparameters   {}\nbound        {}\nsealing      {}\nletters      of up to {} messages{}\nserver       {}\nboard        {}\nbirthday     {}\nfingerprint  {}\nshort        {}\n",
         shown.home.display(),
         shown.params,
         shown.bound,
@@ -495,6 +550,7 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         },
         shown.server.as_deref().unwrap_or("none"),
         shown.board.as_deref().unwrap_or("none"),
+        shown.birthday,
         shown.fingerprint,
         shown.short,
     );

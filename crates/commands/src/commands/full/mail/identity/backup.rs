@@ -80,8 +80,9 @@ them the other continues with the old address until that is forgotten, and then 
 of the first copy there.
 
 secret.key alone restores an identity too: in an empty folder of its own, `omr id new --home DIR --server URL` takes it \
-over, with the same address if --sealing, --bound and --spares are as they were, and fetches the whole board; contacts, \
-letters that expired and identities that were replaced are not in it.
+over, with the same address if --sealing, --bound and --spares are as they were, and fetches the whole board, or from \
+--birthday on (`omr id show` prints it); contacts, letters that expired and identities that were replaced are not in it. \
+The same holds for --from-words. Words are those of the first address: after `omr id rotate` they restore the old one.
 
 After `omr id rotate` the old identity is in retired/DATE in the home, and `omr inbox` and `omr watch` fetch for it too, \
 until `omr id forget`. The server sees that one account uses both keys, so that they belong to one person: to avoid that, \
