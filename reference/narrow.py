@@ -14,7 +14,7 @@ import sys
 from decimal import Decimal
 
 decimal.getcontext().prec = 60
-PARAMETERS = ["0.5", "0.4775", "0.4495", "0.52"]
+PARAMETERS = ["0.5", "0.4775", "0.4495", "0.52", "28"]
 
 
 def thresholds(parameter):

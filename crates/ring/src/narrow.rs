@@ -1,10 +1,13 @@
 //! The narrow discrete Gaussian distribution of clue errors, sampled in constant time.
 
+mod wide;
+
 use rand_core::CryptoRng;
+use wide::WIDE;
 
 /// Parameters of the published sets' errors and their thresholds: `2^63` times the probability of magnitudes 0,
 /// up to 1, 2 and so on (`reference/narrow.py`). Those of 0.5 were computed in double precision and are off by up to 2^-53.
-const PUBLISHED: [(f64, &[u64]); 4] = [
+const PUBLISHED: [(f64, &[u64]); 5] = [
     (
         0.5,
         &[
@@ -42,6 +45,7 @@ const PUBLISHED: [(f64, &[u64]); 4] = [
             9_223_372_036_854_775_807,
         ],
     ),
+    (28.0, &WIDE),
 ];
 
 /// The discrete Gaussian `exp(-x^2 / (2 s^2))` for small `s`, by a table of cumulative
@@ -73,8 +77,9 @@ impl NarrowGaussian {
         }
     }
 
-    /// Returns the thresholds that docs/wire.md lists for parameter `s`: the magnitude is the number of thresholds that 63
-    /// random bits reach. Two senders that make a clue of one seed must draw the same errors.
+    /// Returns the thresholds that docs/wire.md defines for parameter `s`: the magnitude is the number of thresholds that
+    /// 63 random bits reach. Two senders that make a clue of one seed must draw the same errors, and so must two machines
+    /// that make an address of one person's words.
     pub fn published(s: f64) -> Option<&'static [u64]> {
         let found = PUBLISHED.iter().find(|(parameter, _)| *parameter == s);
         found.map(|(_, thresholds)| *thresholds)
