@@ -59,7 +59,7 @@ fn numbered(places: &[usize]) -> String {
     }
 }
 
-/// The 24 words of a recipient: whoever has them has the secret. They are wiped when dropped and shown by
+/// The 24 words of a recipient. A person who has them has the secret. They are wiped when dropped and shown by
 /// [`Words::each`] alone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Words(Mnemonic);

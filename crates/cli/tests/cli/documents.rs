@@ -126,7 +126,9 @@ const RUNS: [Run; 3] = [README, OPERATING, PDQ];
 const README: Run = Run {
     pages: &["README.md", "docs/guide.md"],
     full_size: true,
-    before: "",
+    // Words that a person has on paper.
+    before: "echo legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth useful \
+             legal winner thank year wave sausage worth title > words.txt\n",
     expected: &[("hello Alice", 4), ("row  name", 1)],
 };
 

@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 
 const PARAMS: &str = "insecure-tiny-hybrid-v4";
 
+/// Words that a person has on paper.
+const WORDS: &[u8] = b"legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth \
+                       useful legal winner thank year wave sausage worth title";
+
 /// Pages whose examples take minutes to hours; another test parses them.
 const LONG: [&str; 1] = ["worker"];
 /// Single examples that take as long.
@@ -346,7 +350,9 @@ fn first_steps_at_full_size() {
 
 #[test]
 fn keys_and_boards() {
-    Stage::empty().page("keygen");
+    let stage = Stage::empty();
+    stage.scene.write("words.txt", WORDS);
+    stage.page("keygen");
     Stage::empty().page("params");
     Stage::empty().page("board");
     let stage = Stage::with_keys();
@@ -384,7 +390,9 @@ fn digests_and_sessions() {
 
 #[test]
 fn identities_and_letters() {
-    Stage::with_server("server").page("id");
+    let stage = Stage::with_server("server");
+    stage.scene.write("words.txt", WORDS);
+    stage.page("id");
     let stage = Stage::with_server("server");
     stage.example("omr id new --server http://127.0.0.1:7600 --scheme instantomr");
     stage.page("id passphrase");

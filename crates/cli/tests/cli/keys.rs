@@ -149,6 +149,9 @@ fn passphrases_are_set_changed_and_taken_away() {
     }
 }
 
+/// The ends of prompts.
+const PROMPTS: [&[u8]; 2] = [b"secret.key: ", b"in one line: "];
+
 /// Returns the output at a terminal where a person types these lines, each at its prompt.
 pub(super) fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, String) {
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_omr"));
@@ -164,7 +167,8 @@ pub(super) fn at_a_terminal(scene: &Scene, line: &str, typed: &[&str]) -> (i32, 
     for text in typed {
         let asked = seen.len();
         let mut byte = [0];
-        while !seen[asked..].ends_with(b"secret.key: ") && output.read(&mut byte).unwrap() == 1 {
+        let is_asked = |shown: &[u8]| PROMPTS.iter().any(|prompt| shown.ends_with(prompt));
+        while !is_asked(&seen[asked..]) && output.read(&mut byte).unwrap() == 1 {
             seen.push(byte[0]);
         }
         // Nobody types before the terminal has switched its echo off.

@@ -20,6 +20,7 @@ mod keys;
 mod letters;
 mod mail;
 mod masks;
+mod paper;
 mod pdq;
 mod refusals;
 mod serve;

@@ -287,6 +287,55 @@ fn messages_behind_the_window_are_kept_and_come_when_they_are_requested_again() 
 }
 
 #[test]
+fn a_restored_recipient_scans_from_the_birthday_in_the_largest_ranges() {
+    const BIRTHDAY: u64 = 1_000;
+    let mut world = world();
+    (world.rounds, world.server.digest_messages) = (large(), 1 << 20);
+    world.server.fetch_messages = 1 << 16;
+    post(&mut world.server, 150_000, 500);
+    world.recipient.begins = BIRTHDAY;
+    world.inbox.begin_at(BIRTHDAY, None).unwrap();
+    sync(&mut world, &[]);
+    let log = std::mem::take(&mut world.server.log);
+    let ranges = log.iter().filter(|line| line.starts_with("CreateJob"));
+    let range = |line: &String| {
+        let at = |field: &str| {
+            let after = line.split_once(field).unwrap().1;
+            after.split(',').next().unwrap().parse().unwrap()
+        };
+        [at("start: "), at("end: ")]
+    };
+    let ranges: Vec<[u64; 2]> = ranges.map(range).collect();
+    // One scan of everything, then queries of the largest ranges that the server answers.
+    assert_eq!(
+        ranges,
+        [
+            [BIRTHDAY, 150_000],
+            [BIRTHDAY, 66_536],
+            [66_536, 132_072],
+            [132_072, 150_000],
+        ]
+    );
+    // 56, 56 and all 35 of the last range.
+    assert_eq!(world.letters().len(), 56 + 56 + 35);
+    assert_eq!(waiting(&world).0, 298 - 147);
+    world.drains();
+    // What waits behind the window is kept, and comes when it is requested again.
+    assert_eq!(world.letters().len(), 222);
+    let missing: u64 = kept(&world).iter().map(|(_, _, count)| count).sum();
+    assert_eq!(missing, 298 - 222);
+    for left in [18, 0] {
+        world.inbox.retry_damaged().unwrap();
+        sync(&mut world, &[]);
+        let missing: u64 = kept(&world).iter().map(|(_, _, count)| count).sum();
+        assert_eq!(missing, left);
+    }
+    // Nothing before the birthday came.
+    assert_eq!(world.letters().len(), 298);
+    assert!(world.letters().iter().all(|id| *id >= BIRTHDAY));
+}
+
+#[test]
 fn messages_that_expired_while_they_waited_are_reported() {
     let mut world = world();
     post(&mut world.server, 16, 2);

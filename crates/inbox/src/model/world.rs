@@ -52,7 +52,7 @@ pub(super) struct World {
     other: Records,
     /// An older copy of the kept records.
     older: Records,
-    recipient: Recipient,
+    pub(super) recipient: Recipient,
     /// The shape of two rounds.
     pub(super) rounds: &'static Rounds,
     /// The ids in calls, in the order of their first calls.
