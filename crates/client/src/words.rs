@@ -157,6 +157,7 @@ fn is_number(word: &str) -> bool {
 mod tests {
     use super::*;
     use crate::os_rng;
+    use proptest::prelude::*;
 
     /// BIP-39's vector of 256 bits `7f7f..7f`, which has the checksum's word at its end.
     const RIGHT: &str = "legal winner thank year wave sausage worth useful legal winner thank year wave sausage worth \
@@ -207,6 +208,25 @@ mod tests {
             &format!("\u{feff}  {RIGHT}\n\n"),
         ] {
             assert_eq!(Words::parse(text).unwrap(), words);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,200}", count in 0..30usize) {
+            let _ = Words::parse(&text);
+            let _ = Words::parse(&format!("{text} ").repeat(count));
+        }
+
+        /// The checksum has 8 bits: one of 256 sequences of words has the right one.
+        #[test]
+        fn words_that_are_read_are_the_words(places in prop::collection::vec(0..2048usize, 24)) {
+            let list = Language::English.word_list();
+            let words: Vec<&str> = places.iter().map(|place| list[*place]).collect();
+            match Words::parse(&words.join(" ")) {
+                Ok(read) => prop_assert_eq!(read.each().collect::<Vec<_>>(), words),
+                Err(error) => prop_assert_eq!(error, WordsError::Checksum),
+            }
         }
     }
 

@@ -101,7 +101,10 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
         end(&home, &name, &args.token, ui).await?;
     }
     print_report(&identity, args.json)?;
-    ui.note("this is a new address: give people what `omr address` prints now");
+    ui.note(
+        "this is a new address: give people what `omr address` prints now, and export the identity again, as older copies \
+         and words restore the old address",
+    );
     if !args.forget_old {
         ui.note(&format!(
             "letters to the old one still arrive with `omr inbox`, until `omr id forget {name}`; the server can see that \
