@@ -73,8 +73,8 @@ pub(super) fn printed(words: &Words, birthday: Option<u64>) -> Zeroizing<String>
     };
     let _ = writeln!(
         text,
-        "Write {kept} on paper and keep it apart from this machine: they are shown\n\
-         this once. Who has the words can read everything that is for you.\n"
+        "Write {kept} on paper, apart from this machine:\n\
+         they are shown this once. Who has the words can read everything for you.\n"
     );
     text
 }
