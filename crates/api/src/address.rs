@@ -2,8 +2,10 @@
 
 use crate::v1::Address;
 pub use omr_protocol::FINGERPRINT_BYTES;
+use omr_protocol::signed_fingerprint;
 
-/// Returns the fingerprint over all fields of an address; `None` for a sealing without a tag.
+/// Returns the fingerprint over all fields of an address; `None` for a sealing without a tag, and for a verifying key of
+/// another length than 0 or 32 bytes.
 #[must_use]
 pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]> {
     let Address {
@@ -12,11 +14,14 @@ pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]>
         bound,
         parts,
         clue_key,
+        verifying_key,
     } = address;
     let sealing = u8::try_from(*sealing).ok()?;
-    Some(omr_protocol::address_fingerprint(
-        server, sealing, *bound, *parts, clue_key,
-    ))
+    let unsigned = omr_protocol::address_fingerprint(server, sealing, *bound, *parts, clue_key);
+    match &verifying_key[..] {
+        [] => Some(unsigned),
+        key => Some(signed_fingerprint(key.try_into().ok()?, &unsigned)),
+    }
 }
 
 #[cfg(test)]
@@ -31,12 +36,31 @@ mod tests {
             bound: 50,
             parts: 250,
             clue_key: b"key".as_slice().into(),
+            verifying_key: Default::default(),
         };
         let mut input = 9u64.to_le_bytes().to_vec();
         input.extend(b"https://a\x01\x32\0\0\0\xfa\0\0\0key");
         let expected = &blake3::derive_key("omr address v1", &input)[..16];
         assert_eq!(address_fingerprint(&address).unwrap(), expected);
-        let change: [&dyn Fn(&mut Address); 5] = [
+        let signed = Address {
+            verifying_key: vec![7; 32].into(),
+            ..address.clone()
+        };
+        let input = [&[7; 32], expected].concat();
+        assert_eq!(
+            address_fingerprint(&signed).unwrap(),
+            blake3::derive_key("omr signing address v1", &input)[..16]
+        );
+        for length in [1, 31, 33] {
+            let verifying_key = vec![7; length].into();
+            let wrong = Address {
+                verifying_key,
+                ..address.clone()
+            };
+            assert_eq!(address_fingerprint(&wrong), None, "{length}");
+        }
+        let change: [&dyn Fn(&mut Address); 6] = [
+            &|a| a.verifying_key = vec![8; 32].into(),
             &|a| a.server.push('/'),
             &|a| a.sealing = 0,
             &|a| a.bound += 1,

@@ -19,12 +19,12 @@ mod name;
 mod part;
 mod reassemble;
 mod split;
-mod varint;
+pub(crate) mod varint;
 
 #[cfg(test)]
 mod tests;
 
-pub use envelope::{Whole, shape_named, split_named};
+pub use envelope::{Fields, Whole, shape_named, split_fields, split_named};
 pub use error::FragmentError;
 pub use name::{file_name, visible};
 pub use part::{PartPlace, place};

@@ -2,8 +2,10 @@
 
 use crate::bound::CLUE_SEED_BYTES;
 use crate::fragment::{
-    FragmentError, Incomplete, MessageId, Reassembler, Shape, Whole, shape_named, split_named,
+    Fields, FragmentError, Incomplete, MessageId, Reassembler, Shape, Whole, file_name,
+    shape_named, split_fields, split_named,
 };
+use crate::header::{Addressee, Header, HeaderError, Signer};
 use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
 use omr_marks::{publish, published};
@@ -25,6 +27,9 @@ pub enum LetterError {
     /// Splitting failed, or a part is malformed.
     #[error(transparent)]
     Fragment(#[from] FragmentError),
+    /// The header of a letter cannot be sent.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
 }
 
 /// The properties of a board to which sealing is bound and which determine the size of payloads.
@@ -81,6 +86,7 @@ pub struct Writer {
     params: Arc<ClueParams>,
     clues: Clues,
     seal: SealPublic,
+    addressee: Addressee,
     place: Place,
     context: Vec<u8>,
     capacity: usize,
@@ -98,6 +104,7 @@ impl Writer {
                 ClueKind::Bound => Clues::Bound(BoundSender::new(params, to, place.board_id)),
             },
             seal: SealPublic::from_bytes(&to.seal)?,
+            addressee: Addressee::new(&place.board_id, &place.params, &to.seal),
             context: place.context(),
             capacity: place.capacity(to.kind),
             place,
@@ -131,6 +138,48 @@ impl Writer {
             self.capacity,
             rng,
         )?)
+    }
+
+    /// Returns the parts of a file with a name and a header before sealing; with a signer, the header names the sender
+    /// and is signed. The name is left out if the file fits one part only without it. A file without a header and a
+    /// signer has the parts of [`Self::named_parts`].
+    ///
+    /// Errors: `Fragment`; `Header` for texts that cannot be sent, and for a board that does not seal payloads, because
+    /// everybody could read the header.
+    pub fn letter_parts(
+        &self,
+        name: Option<&str>,
+        header: &Header,
+        signer: Option<&Signer>,
+        file: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<Vec<u8>>, LetterError> {
+        if header.is_empty() && signer.is_none() {
+            return self.named_parts(name, file, rng);
+        }
+        if self.place.sealing == Sealing::None {
+            return Err(HeaderError::Unsealed.into());
+        }
+        let safe = name.and_then(file_name);
+        let mut parts = |name: Option<&str>| -> Result<Vec<Vec<u8>>, LetterError> {
+            let header = match signer {
+                Some(signer) => header.signed(signer, &self.addressee, name, file)?,
+                None => header.to_bytes()?,
+            };
+            let fields = Fields {
+                name,
+                header: Some(&header),
+            };
+            Ok(split_fields(&fields, file, self.capacity, rng)?)
+        };
+        let named = parts(safe.as_deref())?;
+        if safe.is_some() && named.len() > 1 {
+            let bare = parts(None)?;
+            if bare.len() == 1 {
+                return Ok(bare);
+            }
+        }
+        Ok(named)
     }
 
     /// Returns the shape in which [`Self::named_parts`] splits a file of `bytes` bytes.

@@ -75,8 +75,8 @@ impl Letters {
             self.opened.pertinent.insert(found.index);
             if let Some(payload) = &found.payload {
                 let whole = Whole {
-                    name: None,
                     bytes: payload.clone(),
+                    ..Whole::default()
                 };
                 self.opened.whole.insert(found.index, whole);
             }

@@ -45,6 +45,7 @@ mod decode;
 mod digest_secret;
 mod engines;
 pub mod fragment;
+pub mod header;
 mod identity;
 pub mod instantomr;
 pub mod kept;

@@ -1,13 +1,15 @@
 //! Letters to retired addresses, listed with the others.
 
 use crate::Inbox;
+use crate::delete::next_number;
+use crate::mute::is_muted;
 use crate::storage::{Edit, Storage};
 use crate::table::{ADOPTED, BODIES, MESSAGES};
 use crate::view::Record;
 
 impl<S: Storage> Inbox<S> {
     /// Copies the letters in the inbox of a retired address, `from`, that were not copied yet; every call copies a
-    /// letter at most once. Returns their numbers in this inbox. The originals stay, so that this inbox can be built
+    /// letter at most once. Returns the numbers here of those whose senders are not muted. The originals stay, so that this inbox can be built
     /// again. Open requests and messages that wait stay with the retired address too: only its own fetches bring them.
     ///
     /// Errors: those of the storage; `Record`.
@@ -24,7 +26,12 @@ impl<S: Storage> Inbox<S> {
                         continue;
                     }
                     record.retired = Some(name.to_owned());
-                    adopted.push(copy(tx, &place, &record, &body)?);
+                    let muted = is_muted(tx, record.header.as_ref())?;
+                    record.read |= muted;
+                    let number = copy(tx, &place, &record, &body)?;
+                    if !muted {
+                        adopted.push(number);
+                    }
                 }
                 Ok(adopted)
             })
@@ -39,7 +46,7 @@ fn copy<T: Edit>(
     record: &Record,
     body: &Vec<u8>,
 ) -> Result<u64, T::Error> {
-    let number = MESSAGES.next_number(tx)?;
+    let number = next_number(tx)?;
     MESSAGES.put(tx, &number, record)?;
     BODIES.put(tx, &number, body)?;
     ADOPTED.put(tx, place, &number)?;

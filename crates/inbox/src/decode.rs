@@ -5,6 +5,7 @@ mod rounds;
 use crate::job::{Job, Kind};
 use crate::kept::Failure;
 use crate::sealing::check_sealing;
+use omr_client::header::Addressee;
 use omr_client::letter::{self, Piece, Place};
 use omr_client::rounds::RoundsRecipient;
 use omr_client::{DecodeError, Decoder, Retrieved, SecretKey};
@@ -17,6 +18,8 @@ pub struct Reader {
     set: ParamSet,
     secret: SecretKey,
     board_id: [u8; 16],
+    /// The recipient for whom the signatures of letters must be.
+    addressee: Addressee,
     /// The agreed sealing of letters, see [`check_sealing`].
     sealing: Option<Sealing>,
     /// Precomputed values of the secret, and of the last digest's place.
@@ -90,6 +93,7 @@ impl Reader {
         sealing: Option<Sealing>,
     ) -> Self {
         Self {
+            addressee: Addressee::of(&secret, &board_id, set.name()),
             set,
             secret,
             board_id,
@@ -120,6 +124,11 @@ impl Reader {
             letters.pad(places);
         }
         owed.fetch_sub(places, Ordering::Relaxed) - places
+    }
+
+    /// Returns the recipient for whom the signatures of letters must be.
+    pub(crate) fn addressee(&self) -> &Addressee {
+        &self.addressee
     }
 
     /// Returns the opened content of a digest, scan or answer.

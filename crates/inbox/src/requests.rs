@@ -364,7 +364,7 @@ mod tests {
             seen.push((job.start, job.end, received.file.clone()));
             damaged(received)
         };
-        assert!(inbox.take_next(take, 0).unwrap().is_some());
+        assert!(inbox.take_unsigned(take).unwrap().is_some());
         assert_eq!(seen, [(5, 9, vec![2])]);
         assert_eq!(inbox.pending().unwrap(), 0);
     }
@@ -377,31 +377,25 @@ mod tests {
         requests
             .keep(requests.open().unwrap()[0].0, &vec![1])
             .unwrap();
-        let twice = inbox.take_next(
-            |received| {
-                let other = inbox.take_next(damaged, 0).unwrap();
-                assert_eq!(other.unwrap().len(), 1);
-                damaged(received)
-            },
-            0,
-        );
+        let twice = inbox.take_unsigned(|received| {
+            let other = inbox.take_unsigned(damaged).unwrap();
+            assert_eq!(other.unwrap().len(), 1);
+            damaged(received)
+        });
         assert_eq!(twice.unwrap(), Some(Vec::new()));
         assert_eq!(inbox.kept().unwrap().len(), 1);
         requests.plan(&crate::model::board(0..9), &FORM).unwrap();
         requests
             .keep(requests.open().unwrap()[0].0, &vec![2])
             .unwrap();
-        let dropped = inbox.take_next(
-            |received| {
-                assert_eq!(inbox.drop_range(5..9).unwrap(), (0, 1));
-                damaged(received)
-            },
-            0,
-        );
+        let dropped = inbox.take_unsigned(|received| {
+            assert_eq!(inbox.drop_range(5..9).unwrap(), (0, 1));
+            damaged(received)
+        });
         assert_eq!(dropped.unwrap(), Some(Vec::new()));
         assert_eq!(inbox.kept().unwrap().len(), 1);
         assert_eq!(
-            inbox.take_next(|_| panic!("none is here"), 0).unwrap(),
+            inbox.take_unsigned(|_| panic!("none is here")).unwrap(),
             None
         );
     }

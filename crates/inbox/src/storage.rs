@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 pub enum Table {
     /// Numbers, by name.
     State,
-    /// Records, by name: the session, if one is open, the seed of the ids of orders, and the places of letters whose
-    /// messages the board no longer has.
+    /// Records, by name: the session, if one is open, the seed of the ids of orders, the places of letters whose
+    /// messages the board no longer has, and the muted senders.
     Records,
     /// Requests whose digests, scans or answers were not decoded yet, in the order in which they were made.
     Jobs,

@@ -43,6 +43,9 @@ pub(crate) const SEED: Name = Name("orders");
 /// Under [`WITHDRAWN`]: the places of letters whose messages the board no longer has.
 pub(crate) const PLACES: Typed<Name, Json<BTreeSet<Place>>> = typed(Table::Records);
 pub(crate) const WITHDRAWN: Name = Name("withdrawn");
+/// Under [`MUTED`]: the fingerprints of muted senders.
+pub(crate) const SENDERS: Typed<Name, Json<BTreeSet<String>>> = typed(Table::Records);
+pub(crate) const MUTED: Name = Name("muted");
 pub(crate) const JOBS: Typed<u64, Json<Job>> = typed(Table::Jobs);
 pub(crate) const DIGESTS: Typed<u64, Vec<u8>> = typed(Table::Digests);
 pub(crate) const MESSAGES: Typed<u64, Json<Record>> = typed(Table::Messages);
@@ -71,6 +74,8 @@ pub(crate) enum Number {
     Cursor,
     /// The next number of a request or a kept range.
     NextJob,
+    /// The least number of the next message, where messages were deleted.
+    NextMessage,
     /// The number of fetches so far.
     Turn,
     /// The board's length at the last fetch.
@@ -96,6 +101,7 @@ impl Number {
         Name(match self {
             Self::Cursor => "cursor",
             Self::NextJob => "next_job",
+            Self::NextMessage => "next_message",
             Self::Turn => "turn",
             Self::Length => "length",
             Self::Levels => "levels",

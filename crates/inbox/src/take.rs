@@ -4,15 +4,19 @@
 use crate::Inbox;
 use crate::canary;
 use crate::decode::{Answered, Content, Decoded, Found, Reader, Received};
+use crate::delete::next_number;
+use crate::header::Heading;
 use crate::history::before;
 use crate::job::{Job, Kind};
 use crate::kept::{self, Kept};
+use crate::mute::is_muted;
 use crate::requests;
 use crate::storage::{Edit, Look, Storage};
 use crate::table::{BODIES, COPIES, DIGESTS, JOBS, MESSAGES, PIECES, QUERIES, SEEN, UNOPENED};
 use crate::view::Record;
 use crate::{waiting, withdrawn};
 use omr_client::fragment::{FragmentError, Reassembler, Whole};
+use omr_client::header::Addressee;
 use omr_client::letter::Piece;
 use omr_protocol::Stride;
 use std::collections::BTreeSet;
@@ -32,7 +36,7 @@ pub struct Taken {
 pub enum Outcome {
     /// It was decoded. A scan without payloads has no messages here: they wait ([`Inbox::waiting`]).
     Delivered {
-        /// The numbers of the messages that are new and complete.
+        /// The numbers of the messages that are new and complete, without those of muted senders.
         messages: Vec<u64>,
         /// The number of payloads that could not be opened.
         unopened: usize,
@@ -44,6 +48,15 @@ pub enum Outcome {
     /// The answer to a query, or a part of it, cannot be read, for this reason. No message is lost: those that it should
     /// have contained wait for the next fetch.
     Unanswered(String),
+}
+
+/// The circumstances in which messages are taken in.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival<'a> {
+    /// The recipient for whom signatures must be.
+    pub(crate) to: &'a Addressee,
+    /// The time in seconds since 1970.
+    pub(crate) now: u64,
 }
 
 impl<S: Storage> Inbox<S> {
@@ -65,13 +78,14 @@ impl<S: Storage> Inbox<S> {
     ///
     /// Errors: those of the storage; `Record`.
     pub fn take_one(&self, reader: &Reader, now: u64) -> Result<Option<Vec<Taken>>, S::Error> {
-        self.take_next(|received| reader.decode(received), now)
+        let to = reader.addressee();
+        self.take_next(|received| reader.decode(received), Arrival { to, now })
     }
 
     pub(crate) fn take_next(
         &self,
         decode: impl FnOnce(&Received) -> Content,
-        now: u64,
+        arrival: Arrival<'_>,
     ) -> Result<Option<Vec<Taken>>, S::Error> {
         let Some((number, received)) = self.store.read(|tx| first_received(tx))? else {
             return self.leave();
@@ -86,9 +100,9 @@ impl<S: Storage> Inbox<S> {
             requests::remove(tx, number, job)?;
             DIGESTS.remove(tx, &number)?;
             match content {
-                Content::Digest(decoded) => take(tx, number, job, decoded, now),
+                Content::Digest(decoded) => take(tx, number, job, decoded, arrival),
                 Content::Scan(indices) => take_scan(tx, number, job, indices),
-                Content::Answer(answered) => take_answer(tx, job, answered, now),
+                Content::Answer(answered) => take_answer(tx, job, answered, arrival),
             }
         })?;
         Ok(Some(outcomes))
@@ -159,7 +173,7 @@ fn take_answer<T: Edit>(
     tx: &mut T,
     job: &Job,
     answered: Answered,
-    now: u64,
+    arrival: Arrival<'_>,
 ) -> Result<Vec<Taken>, T::Error> {
     let range = job.start..job.end;
     let mut taken = Vec::new();
@@ -170,7 +184,7 @@ fn take_answer<T: Edit>(
     arrived.retain(|index| *index < fork);
     let single = |index: &u64| Stride::new(*index..index + 1, 1);
     let covered: Vec<Stride> = arrived.iter().map(single).collect();
-    let outcome = deliver(tx, &covered, answered.found, fork, now)?;
+    let outcome = deliver(tx, &covered, answered.found, fork, arrival)?;
     waiting::retain(tx, |index| !arrived.contains(&index))?;
     kept::note_arrived(tx, &arrived)?;
     if !is_empty || answered.damage.is_none() {
@@ -190,7 +204,7 @@ fn take<T: Edit>(
     number: u64,
     job: &Job,
     decoded: Decoded,
-    now: u64,
+    arrival: Arrival<'_>,
 ) -> Result<Vec<Taken>, T::Error> {
     let mut taken = Vec::new();
     // Messages of a history that the server no longer shows do not count for the messages that are there now.
@@ -202,7 +216,7 @@ fn take<T: Edit>(
             .iter()
             .filter_map(|(of, _)| counts(of))
             .collect();
-        let outcome = deliver(tx, &covered, decoded.found, fork, now)?;
+        let outcome = deliver(tx, &covered, decoded.found, fork, arrival)?;
         let start = covered.iter().map(|of| of.start).min();
         let end = covered.iter().map(|of| of.end).max();
         let range = start.unwrap_or(job.start)..end.unwrap_or(job.end);
@@ -240,9 +254,9 @@ fn deliver<T: Edit>(
     covered: &[Stride],
     found: Vec<Found>,
     fork: u64,
-    now: u64,
+    arrival: Arrival<'_>,
 ) -> Result<Outcome, T::Error> {
-    let (mut messages, mut unopened) = (Vec::new(), 0);
+    let (mut added, mut unopened) = (Vec::new(), 0);
     let mut canaries = BTreeSet::new();
     let mut files = BTreeSet::new();
     for found in found {
@@ -258,7 +272,7 @@ fn deliver<T: Edit>(
             continue;
         }
         match piece {
-            Ok(Piece::Whole(whole)) => messages.push(add_message(tx, &[index], whole, now)?),
+            Ok(Piece::Whole(whole)) => added.push(add_message(tx, &[index], whole, arrival)?),
             Ok(Piece::PartOf(id, part)) => {
                 let id = u64::from_le_bytes(id);
                 PIECES.put(tx, &(id, index), &part)?;
@@ -271,10 +285,17 @@ fn deliver<T: Edit>(
         }
     }
     for id in files {
-        messages.extend(put_together(tx, id, now)?);
+        added.extend(put_together(tx, id, arrival)?);
     }
     canary::assess(tx, covered, &canaries)?;
-    withdrawn::mark(tx, &messages, fork)?;
+    withdrawn::mark(tx, &added, fork)?;
+    let mut messages = Vec::new();
+    for number in added {
+        // Those of muted senders are not reported.
+        if MESSAGES.get(tx, &number)?.is_some_and(|record| !record.read) {
+            messages.push(number);
+        }
+    }
     Ok(Outcome::Delivered { messages, unopened })
 }
 
@@ -304,24 +325,27 @@ fn is_new<T: Edit>(tx: &mut T, found: &Found, fork: u64) -> Result<bool, T::Erro
     Ok(before.is_none())
 }
 
-/// Adds a message whose payloads are at these places, at least one.
+/// Adds a message whose payloads are at these places, at least one; as read, if its sender is muted. Returns its number.
 fn add_message<T: Edit>(
     tx: &mut T,
     places: &[u64],
     whole: Whole,
-    now: u64,
+    arrival: Arrival<'_>,
 ) -> Result<u64, T::Error> {
-    let Whole { name, bytes } = whole;
+    let header = Heading::of(&whole, arrival.to);
+    let muted = is_muted(tx, header.as_ref())?;
+    let Whole { name, bytes, .. } = whole;
     let (&index, further) = places.split_first().unwrap_or((&0, &[]));
-    let number = MESSAGES.next_number(tx)?;
+    let number = next_number(tx)?;
     let record = Record {
         index,
-        fetched: now,
+        fetched: arrival.now,
         bytes: bytes.len() as u64,
-        read: false,
+        read: muted,
         name,
         retired: None,
         further: further.to_vec(),
+        header,
     };
     MESSAGES.put(tx, &number, &record)?;
     BODIES.put(tx, &number, &bytes)?;
@@ -329,7 +353,11 @@ fn add_message<T: Edit>(
 }
 
 /// Adds the file of these parts as a message, if all were received. Returns the message's number.
-fn put_together<T: Edit>(tx: &mut T, id: u64, now: u64) -> Result<Option<u64>, T::Error> {
+fn put_together<T: Edit>(
+    tx: &mut T,
+    id: u64,
+    arrival: Arrival<'_>,
+) -> Result<Option<u64>, T::Error> {
     let (mut parts, mut indices, mut failed) = (Reassembler::new(), Vec::new(), None);
     for ((_, index), part) in PIECES.range(tx, (id, 0)..=(id, u64::MAX))? {
         match parts.push(&part) {
@@ -352,11 +380,23 @@ fn put_together<T: Edit>(tx: &mut T, id: u64, now: u64) -> Result<Option<u64>, T
     PIECES.clear(tx, (id, 0)..=(id, u64::MAX))?;
     let first = indices.first().copied().unwrap_or(0);
     match whole {
-        Some(whole) => Ok(Some(add_message(tx, &indices, whole, now)?)),
+        Some(whole) => add_message(tx, &indices, whole, arrival).map(Some),
         None => {
             UNOPENED.put(tx, &first, &failed.unwrap_or_default().as_bytes().to_vec())?;
             Ok(None)
         }
+    }
+}
+
+#[cfg(test)]
+impl<S: Storage> Inbox<S> {
+    /// Takes in what was received, where no letter is signed and the time does not matter.
+    pub(crate) fn take_unsigned(
+        &self,
+        decode: impl FnOnce(&Received) -> Content,
+    ) -> Result<Option<Vec<Taken>>, S::Error> {
+        let to = &Addressee::new(&[0; 16], "", &[]);
+        self.take_next(decode, Arrival { to, now: 0 })
     }
 }
 
@@ -385,10 +425,12 @@ mod tests {
         let mut found: Vec<Found> = found.collect();
         let last = found.remove(1);
         for found in [found, vec![last]] {
+            let to = &Addressee::new(&[0; 16], "", &[]);
+            let arrival = Arrival { to, now: 0 };
             let all = u64::MAX;
             inbox
                 .store
-                .write(|tx| deliver(tx, &[], found, all, 0))
+                .write(|tx| deliver(tx, &[], found, all, arrival))
                 .unwrap();
         }
         let letters = inbox.list(true).unwrap();
@@ -435,8 +477,8 @@ mod tests {
             hash: [index as u8; 32],
             sealed: true,
             piece: Ok(Piece::Whole(Whole {
-                name: None,
                 bytes: content.to_vec(),
+                ..Whole::default()
             })),
         }
     }
@@ -459,7 +501,7 @@ mod tests {
             assert_eq!(states.map(|state| audit.count(state)), expected);
         };
         // The scan leaves canary 5 out.
-        let taken = inbox.take_next(|_| Content::Scan(vec![6, 7, 9]), 0);
+        let taken = inbox.take_unsigned(|_| Content::Scan(vec![6, 7, 9]));
         assert_eq!(taken.unwrap().unwrap()[0].range, 0..20);
         states([2, 1, 0]);
         assert_eq!(inbox.waiting().unwrap().messages, 3);
@@ -473,7 +515,7 @@ mod tests {
                 damage: None,
             })
         };
-        let taken = inbox.take_next(answered, 0).unwrap().unwrap();
+        let taken = inbox.take_unsigned(answered).unwrap().unwrap();
         assert!(
             matches!(&taken[..], [Taken { outcome: Outcome::Delivered { messages, .. }, .. }] if messages.len() == 1)
         );
@@ -485,7 +527,7 @@ mod tests {
     fn messages_that_wait_at_a_retired_address_come_there() {
         let (inbox, retired) = (Inbox::open(Memory::new()).unwrap(), scanned());
         let adopt = || inbox.adopt("old", [7; 16], &retired).unwrap().len();
-        retired.take_next(|_| Content::Scan(vec![6]), 0).unwrap();
+        retired.take_unsigned(|_| Content::Scan(vec![6])).unwrap();
         assert_eq!((adopt(), retired.waiting().unwrap().messages), (0, 1));
         receive(&retired, Kind::Fetch);
         let answered = |_: &Received| {
@@ -495,7 +537,7 @@ mod tests {
                 damage: None,
             })
         };
-        retired.take_next(answered, 0).unwrap();
+        retired.take_unsigned(answered).unwrap();
         assert_eq!((adopt(), adopt()), (1, 0));
         assert_eq!(inbox.waiting().unwrap(), Default::default());
     }

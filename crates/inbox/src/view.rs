@@ -2,7 +2,7 @@
 
 use crate::storage::{Look, Storage};
 use crate::table::{BODIES, JOBS, MESSAGES, PIECES, UNOPENED};
-use crate::{Inbox, InboxError, withdrawn};
+use crate::{Heading, Inbox, InboxError, withdrawn};
 use omr_client::fragment::{Reassembler, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub(crate) struct Record {
     /// The indices of its further payloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) further: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<Heading>,
 }
 
 /// A message in the list.
@@ -48,6 +50,8 @@ pub struct Listed {
     pub retired: Option<String>,
     /// Whether the board no longer has one of its messages: the ledger took another branch, or the server was restored.
     pub withdrawn: bool,
+    /// What it stated beside its content, if anything.
+    pub header: Option<Heading>,
     /// The letter's first line if it is text, without characters that steer a terminal, hide text or change its
     /// direction.
     pub first_line: Option<String>,
@@ -83,6 +87,7 @@ impl<S: Storage> Inbox<S> {
                     name: record.name,
                     retired: record.retired,
                     withdrawn: withdrawn.contains(&number),
+                    header: record.header,
                     first_line: body.and_then(|body| first_line(&body)),
                 })
             });

@@ -91,3 +91,14 @@ pub(crate) fn came_back<T: Edit>(
     }
     PLACES.put(tx, &WITHDRAWN, &places)
 }
+
+/// Removes the marks of a letter that is deleted.
+pub(crate) fn forget<T: Edit>(tx: &mut T, letter: u64) -> Result<(), T::Error> {
+    let mut places = places(tx)?;
+    let before = places.len();
+    places.retain(|place| place.letter != letter);
+    if places.len() == before {
+        return Ok(());
+    }
+    PLACES.put(tx, &WITHDRAWN, &places)
+}

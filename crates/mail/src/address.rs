@@ -4,7 +4,9 @@ use crate::MailError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 pub(crate) use omr_protocol::FINGERPRINT_BYTES;
-use omr_protocol::{Mismatch, Sealing, address_fingerprint};
+use omr_protocol::{
+    Mismatch, Sealing, VERIFYING_KEY_BYTES, address_fingerprint, signed_fingerprint,
+};
 use omr_remote::v1;
 use std::fmt;
 
@@ -15,6 +17,7 @@ const SERVER: &str = "Server";
 const SEALING: &str = "Sealing";
 const BOUND: &str = "Bound";
 const PARTS: &str = "Parts";
+const SIGNER: &str = "Signer";
 const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
 /// A mark that some editors write before a text.
@@ -24,7 +27,8 @@ const NO_TERMS: u8 = 255;
 /// The highest number of bytes of a text: enough for any clue key and the lines around it in a mail.
 const MAX_TEXT: usize = 1 << 20;
 
-/// The address of a recipient: the clue key, the server whose board the recipient reads, and the terms of letters.
+/// The address of a recipient: the clue key, the server whose board the recipient reads, the terms of letters, and the
+/// key that verifies the recipient's own letters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     /// The server's URL; `None` for a bare clue key.
@@ -33,6 +37,8 @@ pub struct Address {
     pub clue_key: Vec<u8>,
     /// The terms of letters; `None` for a bare clue key.
     pub terms: Option<Terms>,
+    /// The key that verifies the signatures of the address's owner; `None` for a bare clue key.
+    pub verifying_key: Option<[u8; VERIFYING_KEY_BYTES]>,
 }
 
 /// The form that letters to an address must have. A server has no influence on it.
@@ -71,6 +77,15 @@ impl Address {
 
     /// Returns the fingerprint: 128 bits over everything that the address contains.
     pub(crate) fn fingerprint_bytes(&self) -> [u8; FINGERPRINT_BYTES] {
+        let unsigned = self.unsigned_fingerprint();
+        match &self.verifying_key {
+            Some(key) => signed_fingerprint(key, &unsigned),
+            None => unsigned,
+        }
+    }
+
+    /// Returns the fingerprint of this address without its verifying key.
+    pub(crate) fn unsigned_fingerprint(&self) -> [u8; FINGERPRINT_BYTES] {
         let server = self.server.as_deref().unwrap_or("");
         let (sealing, bound, parts) = match self.terms {
             Some(terms) => (terms.sealing.tag(), terms.bound, terms.parts),
@@ -88,6 +103,7 @@ impl Address {
             bound: terms.bound,
             parts: terms.parts,
             clue_key: self.clue_key.clone().into(),
+            verifying_key: self.verifying_key.map_or_else(Vec::new, Vec::from).into(),
         })
     }
 
@@ -97,6 +113,10 @@ impl Address {
     pub(crate) fn from_published(found: v1::Address) -> Result<Self, MailError> {
         let tag = u8::try_from(found.sealing).unwrap_or(u8::MAX);
         let sealing = Sealing::try_from(tag);
+        let verifying_key = match &found.verifying_key[..] {
+            [] => None,
+            key => Some(signer(key)?),
+        };
         Ok(Self {
             server: Some(found.server).filter(|server| !server.is_empty()),
             clue_key: found.clue_key.into(),
@@ -105,6 +125,7 @@ impl Address {
                 bound: found.bound,
                 parts: found.parts,
             }),
+            verifying_key,
         })
     }
 
@@ -122,6 +143,9 @@ impl Address {
                 parts,
             } = terms;
             text += &format!("{SEALING}: {sealing}\n{BOUND}: {bound}\n{PARTS}: {parts}\n");
+        }
+        if let Some(key) = &self.verifying_key {
+            text += &format!("{SIGNER}: {}\n", STANDARD.encode(key));
         }
         text += &format!("{FINGERPRINT}: {}\n\n", self.fingerprint());
         let body = STANDARD.encode(&self.clue_key);
@@ -157,6 +181,7 @@ impl Address {
         let clue_key = STANDARD.decode(&fields.body);
         let address = Self {
             terms: fields.terms()?,
+            verifying_key: fields.verifying_key()?,
             server: fields.server,
             clue_key: clue_key.map_err(|error| bad("base64", error))?,
         };
@@ -183,6 +208,7 @@ impl Address {
                 server: None,
                 clue_key: bytes,
                 terms: None,
+                verifying_key: None,
             });
         }
         let text = std::str::from_utf8(&bytes);
@@ -198,6 +224,7 @@ struct Fields {
     sealing: Option<String>,
     bound: Option<String>,
     parts: Option<String>,
+    signer: Option<String>,
     fingerprint: Option<String>,
     body: String,
 }
@@ -216,6 +243,7 @@ impl Fields {
                 SEALING => &mut fields.sealing,
                 BOUND => &mut fields.bound,
                 PARTS => &mut fields.parts,
+                SIGNER => &mut fields.signer,
                 FINGERPRINT => &mut fields.fingerprint,
                 _ => return Err(bad("a line of an address", name)),
             };
@@ -224,6 +252,17 @@ impl Fields {
             }
         }
         Ok(fields)
+    }
+
+    /// Returns the verifying key, if there is a line of it.
+    ///
+    /// Errors: `Armour`.
+    fn verifying_key(&self) -> Result<Option<[u8; VERIFYING_KEY_BYTES]>, MailError> {
+        let Some(text) = &self.signer else {
+            return Ok(None);
+        };
+        let key = STANDARD.decode(text);
+        Ok(Some(signer(&key.map_err(|error| bad("base64", error))?)?))
     }
 
     /// Returns the terms: the three lines of them, or `None` where all three are absent.
@@ -256,6 +295,12 @@ impl Fields {
     }
 }
 
+fn signer(key: &[u8]) -> Result<[u8; VERIFYING_KEY_BYTES], MailError> {
+    let found = key.len();
+    let key = key.try_into();
+    key.map_err(|_| bad("a verifying key of 32 bytes", found))
+}
+
 pub(crate) fn bad(expected: &'static str, found: impl ToString) -> MailError {
     MailError::Armour(Mismatch::new(expected, found.to_string()))
 }
@@ -273,12 +318,14 @@ mod tests {
                 bound: 50,
                 parts: 240,
             }),
+            verifying_key: Some([7; 32]),
         }
     }
 
     fn without_terms() -> Address {
         Address {
             terms: None,
+            verifying_key: None,
             ..address()
         }
     }
@@ -331,7 +378,7 @@ mod tests {
                     continue;
                 }
                 let last = line.len() - 1;
-                let other = if line.ends_with('A') { "B" } else { "A" };
+                let other = if line.ends_with(['a', 'A']) { "B" } else { "A" };
                 let changed = format!("{}{other}", &line[..last]);
                 let mut with = lines.clone();
                 with[i] = &changed;
@@ -356,6 +403,7 @@ mod tests {
             ("Sealing: hpke-x25519", "Sealing: none"),
             ("Bound: 50", "Bound: 51"),
             ("Parts: 240", "Parts: 2400"),
+            ("Signer: BwcH", "Signer: BwcI"),
         ] {
             let changed = text.replace(said, instead);
             assert_ne!(changed, text);
@@ -370,6 +418,19 @@ mod tests {
         let lines: Vec<&str> = text.lines().filter(keep).collect();
         let read = Address::from_text(&lines.join("\n"));
         assert!(matches!(read, Err(MailError::Fingerprint(_))));
+        // Nor can the verifying key, and no other length is one.
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with(SIGNER))
+            .collect();
+        let read = Address::from_text(&lines.join("\n"));
+        assert!(matches!(read, Err(MailError::Fingerprint(_))));
+        for (key, told) in [("BwcH", "a verifying key of 32 bytes"), ("?", "base64")] {
+            let line = format!("{SIGNER}: {key}\n{FINGERPRINT}");
+            let text = lines.join("\n").replace(FINGERPRINT, &line);
+            let read = Address::from_text(&text).unwrap_err().to_string();
+            assert!(read.contains(told), "{read}");
+        }
         for other in ["Version: 2\n", ""] {
             let text = text.replace("Version: 1\n", other);
             let read = Address::from_text(&text).unwrap_err().to_string();

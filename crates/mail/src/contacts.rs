@@ -3,6 +3,7 @@
 use crate::home::private_folder;
 use crate::{Address, Home, MailError};
 use omr_disk::temporary::folder_of;
+use std::collections::BTreeMap;
 use std::{fs, io};
 
 pub(crate) const FOLDER: &str = "contacts";
@@ -52,6 +53,19 @@ impl Home {
         Ok(contacts)
     }
 
+    /// Returns the name of each contact by the fingerprint of the address, 32 hexadecimal digits, as letters state it.
+    /// Of several names for one address, the first counts.
+    ///
+    /// Errors: those of [`Home::contacts`].
+    pub fn contact_names(&self) -> Result<BTreeMap<String, String>, MailError> {
+        let mut names = BTreeMap::new();
+        for (name, address) in self.contacts()? {
+            let fingerprint = omr_protocol::hex(&address.fingerprint_bytes());
+            names.entry(fingerprint).or_insert(name);
+        }
+        Ok(names)
+    }
+
     /// Removes a name.
     ///
     /// Errors: `Name`, `NoContact`, `File`.
@@ -93,6 +107,7 @@ mod tests {
             server: None,
             clue_key: vec![1; 100],
             terms: None,
+            verifying_key: None,
         };
         home.add_contact("bob", &address).unwrap();
         home.add_contact("alice", &address).unwrap();
@@ -101,6 +116,9 @@ mod tests {
         let names: Vec<String> = home.contacts().unwrap().into_iter().map(|c| c.0).collect();
         assert_eq!(names, ["alice", "bob"]);
         assert_eq!(home.contact("bob").unwrap(), address);
+        let digits = address.fingerprint().replace(' ', "");
+        let named = [(digits, "alice".to_owned())].into();
+        assert_eq!(home.contact_names().unwrap(), named);
         home.remove_contact("bob").unwrap();
         let gone = [home.contact("bob").map(drop), home.remove_contact("bob")];
         assert!(

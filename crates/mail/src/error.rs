@@ -168,6 +168,17 @@ pub enum MailError {
     /// The identity has no key for sessions.
     #[error("expected a key for sessions, instant.key, found none")]
     NoInstant,
+    /// The address of the identity in this folder has no key that verifies signatures.
+    #[error("{}: expected an identity whose address has the verifying key of its secret.key, found none", .0.display())]
+    NoSigner(PathBuf),
+    /// The letter of this number names no sender.
+    #[error("expected a letter that names its sender, found letter {0}, which names nobody")]
+    NoSender(u64),
+    /// The letter of this number names a sender whose signature does not match.
+    #[error(
+        "expected a letter that its sender signed, found letter {0}, whose signature does not match: the sender is forged"
+    )]
+    ForgedSender(u64),
     /// The inbox has no message of this number.
     #[error("no message {0}")]
     NoMessage(u64),
@@ -277,6 +288,7 @@ impl MailError {
             | Self::Scheme(_)
             | Self::NoBatches(_)
             | Self::NoInstant
+            | Self::NoSigner(_)
             | Self::MakeKey(_) => MailErrorKind::Identity,
             Self::Exists(_) | Self::NotEmpty(_) => MailErrorKind::Exists,
             Self::Locked(_) | Self::Unlock(..) => MailErrorKind::Passphrase,
@@ -306,6 +318,8 @@ impl MailError {
             | Self::ContactExists(_) => MailErrorKind::Address,
             Self::LongLetter { .. } | Self::Letter(_) => MailErrorKind::Letter,
             Self::NoMessage(_)
+            | Self::NoSender(_)
+            | Self::ForgedSender(_)
             | Self::Database(_)
             | Self::Version(_)
             | Self::Damaged(_)

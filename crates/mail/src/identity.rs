@@ -3,10 +3,11 @@
 use crate::keys::{self, CLUE_KEY};
 use crate::sealing;
 use crate::{Address, Home, Inbox, MAX_LEVELS, MailError, Terms, check_limits};
-use omr_client::letter::Place;
+use omr_client::header::Signer;
+use omr_client::letter::{LetterError, Place};
 use omr_client::{SecretKey, Words};
 use omr_inbox::{Agreed, Mark, Recipient};
-use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing};
+use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, Scheme, Sealing, VERIFYING_KEY_BYTES};
 use omr_remote::v1::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -83,6 +84,9 @@ pub struct Profile {
     /// The sealing of letters; `None` in profiles of older versions, which accept every kind of sealing.
     #[serde(default, with = "sealing::name")]
     pub sealing: Option<Sealing>,
+    /// The key that verifies the identity's signatures, which is part of its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifying_key: Option<[u8; VERIFYING_KEY_BYTES]>,
 }
 
 fn is_unset(flag: &bool) -> bool {
@@ -136,6 +140,7 @@ impl Identity {
         if home.path(PROFILE).exists() {
             return Err(MailError::Exists(path));
         }
+        let (keys, verifying_key) = keys::complete(home, &set, new, words)?;
         let profile = Profile {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
@@ -147,10 +152,11 @@ impl Identity {
             },
             begins: 0,
             board_id: None,
-            keys: keys::complete(home, &set, new, words)?,
+            keys,
             own_masks: new.own_masks,
             batches: new.batches,
             sealing: Some(new.sealing),
+            verifying_key: Some(verifying_key),
         };
         let identity = Self {
             home: home.clone(),
@@ -230,7 +236,22 @@ impl Identity {
                 bound: self.profile.bound,
                 parts: self.profile.letter_parts(),
             }),
+            verifying_key: self.profile.verifying_key,
         })
+    }
+
+    /// Returns the signer of this identity's letters, who is named by the address.
+    ///
+    /// Errors: `NoSigner` where the address has no verifying key, or another secret's; those of [`Identity::secret`] and
+    /// [`Identity::address`]; `Letter`.
+    pub fn signer(&self) -> Result<Signer, MailError> {
+        let secret = self.secret(&self.set()?)?;
+        if self.profile.verifying_key != Some(secret.verifying_key()) {
+            return Err(MailError::NoSigner(self.home.dir().to_owned()));
+        }
+        let address = self.address()?;
+        let (unsigned, server) = (address.unsigned_fingerprint(), address.server.as_deref());
+        Ok(Signer::new(&secret, unsigned, server).map_err(LetterError::from)?)
     }
 
     /// Reads the file of the clue key.

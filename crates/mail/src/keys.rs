@@ -7,7 +7,7 @@ use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, Words, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
-use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme};
+use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme, VERIFYING_KEY_BYTES};
 use omr_remote::KeyMaker;
 use rand_core::{Rng, SeedableRng};
 use std::fs::File;
@@ -81,7 +81,8 @@ pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>
 }
 
 /// Makes all keys that are missing, the secret first: those of the words, or random ones. So an interrupted call can be
-/// repeated, and the keys of `omr keygen` become an identity's.
+/// repeated, and the keys of `omr keygen` become an identity's. Returns the detection keys, and the key that verifies
+/// the secret's signatures.
 ///
 /// Errors: `Keys` where a key is here that does not fit; `File`, `Secret`, `Params`.
 pub(crate) fn complete(
@@ -89,7 +90,7 @@ pub(crate) fn complete(
     set: &ParamSet,
     new: &NewIdentity,
     words: Option<&Words>,
-) -> Result<Vec<KeyFile>, MailError> {
+) -> Result<(Vec<KeyFile>, [u8; VERIFYING_KEY_BYTES]), MailError> {
     let secret = if home.has(SECRET_KEY) {
         fitting_secret(home, set, new, words)?
     } else {
@@ -102,7 +103,7 @@ pub(crate) fn complete(
         epoch: epoch(new.own_masks, new.board_id),
         words,
     };
-    make.complete(home, new.scheme)
+    Ok((make.complete(home, new.scheme)?, secret.verifying_key()))
 }
 
 /// Returns the epoch whose masks a new detection key has: that of its board, where the board is known and `own_masks`

@@ -2,6 +2,7 @@
 
 use crate::{Address, MailError, check_sealing, sealing};
 use omr_client::fragment::most_bytes;
+use omr_client::header::{Header, Signer};
 use omr_client::letter::{Place, Writer, Written};
 use omr_client::os_rng;
 use omr_inbox::Mark;
@@ -60,29 +61,35 @@ pub(crate) fn board_history(board: &v1::Board) -> Result<[u8; 16], MailError> {
 }
 
 /// A letter to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Letter {
     /// The name that its recipient sees.
     pub name: Option<String>,
     /// The content.
     pub content: Vec<u8>,
+    /// What it states about itself.
+    pub header: Header,
 }
 
-/// A letter without a name.
+/// A letter with its content alone.
 impl From<Vec<u8>> for Letter {
     fn from(content: Vec<u8>) -> Self {
-        let name = None;
-        Self { name, content }
+        Self {
+            content,
+            ..Self::default()
+        }
     }
 }
 
 /// The sender's choices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules<'a> {
     /// The sealing of letters, where the address does not fix it; required for letters that are not sealed.
     pub sealing: Option<Sealing>,
     /// Whether letters of more messages than the address allows are sent.
     pub large: bool,
+    /// The sender whom letters name and who signs them; `None` for letters that name nobody.
+    pub signer: Option<&'a Signer>,
 }
 
 /// Letters for one recipient, split but not posted.
@@ -101,7 +108,7 @@ impl Draft {
         client: &Client,
         to: &Address,
         letters: &[Letter],
-        rules: &Rules,
+        rules: &Rules<'_>,
     ) -> Result<Self, MailError> {
         let agreed = sealing::agreed(to.terms.map(|terms| terms.sealing), rules.sealing)?;
         let board = client.board().await?;
@@ -110,7 +117,8 @@ impl Draft {
         check_sealing(agreed, place.sealing)?;
         let writer = Writer::new(set.clue(), &key, place.clone())?;
         let parts = |letter: &Letter| {
-            writer.named_parts(letter.name.as_deref(), &letter.content, &mut os_rng())
+            let (name, content) = (letter.name.as_deref(), &letter.content[..]);
+            writer.letter_parts(name, &letter.header, rules.signer, content, &mut os_rng())
         };
         let split: Result<Vec<_>, _> = letters.iter().map(parts).collect();
         drop(writer);
@@ -169,7 +177,7 @@ pub async fn send(
     client: &Client,
     to: &Address,
     letters: &[Letter],
-    rules: &Rules,
+    rules: &Rules<'_>,
 ) -> Result<Vec<Sent>, MailError> {
     Draft::new(client, to, letters, rules)
         .await?

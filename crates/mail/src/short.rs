@@ -120,6 +120,21 @@ impl ShortAddress {
         start.is_some_and(|start| start.eq_ignore_ascii_case("omr1"))
     }
 
+    /// Returns the short form of an address with this fingerprint, as a letter names it, that the server has.
+    #[must_use]
+    pub fn new(fingerprint: [u8; FINGERPRINT_BYTES], server: Option<String>) -> Self {
+        Self {
+            fingerprint,
+            server,
+        }
+    }
+
+    /// Returns the fingerprint.
+    #[must_use]
+    pub fn fingerprint(&self) -> &[u8; FINGERPRINT_BYTES] {
+        &self.fingerprint
+    }
+
     /// Returns the short form of an address.
     #[must_use]
     pub fn of(address: &Address) -> Self {
@@ -303,6 +318,7 @@ mod tests {
             server: None,
             clue_key: b"OMRF and more".to_vec(),
             terms: None,
+            verifying_key: None,
         };
         for bytes in [address.to_text().into_bytes(), b"OMRF\xff".to_vec()] {
             assert!(matches!(Named::from_file(bytes).unwrap(), Named::Whole(_)));

@@ -21,7 +21,9 @@ pub mod sealing;
 pub mod sophomr;
 pub mod stride;
 
-pub use address::{FINGERPRINT_BYTES, address_fingerprint};
+pub use address::{
+    FINGERPRINT_BYTES, VERIFYING_KEY_BYTES, address_fingerprint, signed_fingerprint,
+};
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use digest::{DigestError, DigestHeader};
 pub use hex::{from_hex, hex};

@@ -335,7 +335,18 @@ impl Inbox {
         let opened = self.inner()?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
         let content = data.to_vec();
-        let (letter, rules) = (Letter { name, content }, Rules { sealing, large });
+        let (letter, rules) = (
+            Letter {
+                name,
+                content,
+                ..Letter::default()
+            },
+            Rules {
+                sealing,
+                large,
+                signer: None,
+            },
+        );
         run(py, &None, None, |watch| {
             opened.send(&to, letter, &rules, watch)
         })

@@ -96,10 +96,11 @@ fn seeds() -> Vec<Vec<u8>> {
         let body = opened(Kind::ClueKey, &file).1;
         seeds.push(choose(choice.expect("a number"), &body));
     }
-    let address = |server: Option<&str>, terms| Address {
+    let address = |server: Option<&str>, terms, verifying_key| Address {
         server: server.map(str::to_owned),
         clue_key: (0..60).collect(),
         terms,
+        verifying_key,
     };
     let terms = Terms {
         sealing: Sealing::HpkeX25519,
@@ -107,9 +108,13 @@ fn seeds() -> Vec<Vec<u8>> {
         parts: 240,
     };
     for address in [
-        address(Some("https://mail.example:7600"), Some(terms)),
-        address(None, Some(terms)),
-        address(Some("http://x"), None),
+        address(
+            Some("https://mail.example:7600"),
+            Some(terms),
+            Some([7; 32]),
+        ),
+        address(None, Some(terms), None),
+        address(Some("http://x"), None, Some([0; 32])),
     ] {
         let text = address.to_text();
         let quoted: String = text.lines().map(|line| format!("> {line} \r\n")).collect();

@@ -7,7 +7,8 @@
 //! field:  varint(tag)   varint(len)   len bytes
 //! ```
 //!
-//! Tag 1 is the name, UTF-8. Fields of other tags are reserved for later versions and ignored. No part of a file
+//! Tag 1 is the name, UTF-8, tag 2 the header of a letter, see [`crate::header`]. Fields of other tags are reserved for
+//! later versions and ignored. No part of a file
 //! without fields begins with a zero, so readers without this format refuse marked parts.
 
 use super::name::file_name;
@@ -20,14 +21,26 @@ const MARK: [u8; 2] = [0, 1];
 /// Largest length in bytes of all fields.
 const MOST_FIELDS: u64 = 4096;
 const NAME: u64 = 1;
+const HEADER: u64 = 2;
 
 /// A complete file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Whole {
     /// The name that its sender gave it, made harmless by [`file_name`].
     pub name: Option<String>,
+    /// The header that its sender gave it, as it was sent, for [`crate::header::read`].
+    pub header: Option<Vec<u8>>,
     /// The content.
     pub bytes: Vec<u8>,
+}
+
+/// The fields of a file beside its content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fields<'a> {
+    /// The name, already made harmless by [`file_name`].
+    pub name: Option<&'a str>,
+    /// The header.
+    pub header: Option<&'a [u8]>,
 }
 
 /// Splits a file with a name as [`split`] does. The name is left out if the file fits one part only without it.
@@ -44,13 +57,38 @@ pub fn split_named(
     else {
         return Ok(plain);
     };
-    match split(&with_name(&safe, bytes), left, rng) {
-        Ok(parts) if parts.len() == 1 || plain.len() > 1 => {
-            let mark = |part: Vec<u8>| [&MARK[..], &part].concat();
-            Ok(parts.into_iter().map(mark).collect())
-        }
+    let named = Fields {
+        name: Some(&safe),
+        header: None,
+    };
+    match split_marked(&named, bytes, left, rng) {
+        Ok(parts) if parts.len() == 1 || plain.len() > 1 => Ok(parts),
         _ => Ok(plain),
     }
+}
+
+/// Splits a file with all these fields as [`split`] does, whatever they cost.
+///
+/// Errors: `CapacityTooSmall`.
+pub fn split_fields(
+    fields: &Fields<'_>,
+    bytes: &[u8],
+    capacity: usize,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<Vec<u8>>, FragmentError> {
+    split_marked(fields, bytes, capacity.saturating_sub(MARK.len()), rng)
+}
+
+/// Splits a file with fields for parts of `left` bytes after their mark.
+fn split_marked(
+    fields: &Fields<'_>,
+    bytes: &[u8],
+    left: usize,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<Vec<u8>>, FragmentError> {
+    let parts = split(&[&fields.to_bytes()[..], bytes].concat(), left, rng)?;
+    let mark = |part: Vec<u8>| [&MARK[..], &part].concat();
+    Ok(parts.into_iter().map(mark).collect())
 }
 
 /// Returns the shape in which [`split_named`] splits a file of `len` bytes.
@@ -62,27 +100,33 @@ pub fn shape_named(name: Option<&str>, len: u64, capacity: usize) -> Result<Shap
     else {
         return Ok(plain);
     };
-    let named = len.saturating_add(fields(&safe).len() as u64);
+    let fields = Fields {
+        name: Some(&safe),
+        header: None,
+    };
+    let named = len.saturating_add(fields.to_bytes().len() as u64);
     match shape(named, left) {
         Ok(found) if found.parts == 1 || plain.parts > 1 => Ok(found),
         _ => Ok(plain),
     }
 }
 
-/// Returns the fields in front of the content of a file with a name.
-fn fields(name: &str) -> Vec<u8> {
-    let mut field = Vec::new();
-    varint::write(NAME, &mut field);
-    varint::write(name.len() as u64, &mut field);
-    field.extend_from_slice(name.as_bytes());
-    let mut fields = Vec::with_capacity(field.len() + 2);
-    varint::write(field.len() as u64, &mut fields);
-    fields.extend_from_slice(&field);
-    fields
-}
-
-fn with_name(name: &str, bytes: &[u8]) -> Vec<u8> {
-    [&fields(name)[..], bytes].concat()
+impl Fields<'_> {
+    /// Returns the bytes in front of the content.
+    fn to_bytes(self) -> Vec<u8> {
+        let mut fields = Vec::new();
+        let values = [(NAME, self.name.map(str::as_bytes)), (HEADER, self.header)];
+        for (tag, value) in values {
+            let Some(value) = value else { continue };
+            varint::write(tag, &mut fields);
+            varint::write(value.len() as u64, &mut fields);
+            fields.extend_from_slice(value);
+        }
+        let mut bytes = Vec::with_capacity(fields.len() + 2);
+        varint::write(fields.len() as u64, &mut bytes);
+        bytes.extend_from_slice(&fields);
+        bytes
+    }
 }
 
 /// Returns whether a part has a mark, and the part without it.
@@ -108,7 +152,7 @@ pub(super) fn opened(file: &[u8]) -> Result<Whole, FragmentError> {
     if len > MOST_FIELDS {
         return Err(FragmentError::Fields);
     }
-    let mut name = None;
+    let (mut name, mut header) = (None, None);
     while !fields.is_empty() {
         let all = fields.len();
         let tag = varint::read(&mut fields, all).map_err(wrong)?;
@@ -118,9 +162,14 @@ pub(super) fn opened(file: &[u8]) -> Result<Whole, FragmentError> {
         if tag == NAME {
             name = file_name(&String::from_utf8_lossy(value));
         }
+        // Of two headers, none could be the one that was signed.
+        if tag == HEADER && header.replace(value.to_vec()).is_some() {
+            return Err(FragmentError::Fields);
+        }
     }
     Ok(Whole {
         name,
+        header,
         bytes: bytes.to_vec(),
     })
 }
@@ -220,11 +269,13 @@ mod tests {
     fn hostile_fields_are_refused_or_ignored() {
         let file = |file: &[u8]| opened(file);
         let later = [&[4, 9, 2, 1, 2][..], b"content"].concat();
+        let header = [&[4, 2, 2, 1, 2][..], b"content"].concat();
+        assert_eq!(file(&header).unwrap().header, Some(vec![1, 2]));
         assert_eq!(
             file(&later),
             Ok(Whole {
-                name: None,
-                bytes: b"content".to_vec()
+                bytes: b"content".to_vec(),
+                ..Whole::default()
             })
         );
         let path = [&[9, 1, 7][..], b"../a\x1bbx"].concat();
@@ -235,6 +286,8 @@ mod tests {
             &[2, 1, 5],
             &[2, 0x81, 0],
             &[0xff; 12],
+            // Two headers.
+            &[6, 2, 1, 1, 2, 1, 1],
             &[[0x81, 0x20].as_slice(), &[0; 5000]].concat(),
         ] {
             assert_eq!(file(wrong), Err(FragmentError::Fields), "{wrong:?}");

@@ -177,6 +177,9 @@ fn whole(marked: bool, bytes: Vec<u8>) -> Result<Whole, FragmentError> {
     if marked {
         opened(&bytes)
     } else {
-        Ok(Whole { name: None, bytes })
+        Ok(Whole {
+            bytes,
+            ..Whole::default()
+        })
     }
 }

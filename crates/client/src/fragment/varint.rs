@@ -2,7 +2,7 @@
 
 use super::FragmentError;
 
-pub(super) fn write(mut value: u64, out: &mut Vec<u8>) {
+pub(crate) fn write(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -17,7 +17,7 @@ pub(super) fn len(value: u64) -> usize {
 /// Reads a number at the beginning of `bytes` and removes it. The error mentions `part_len`.
 ///
 /// Errors: `Truncated`, `Number`.
-pub(super) fn read(bytes: &mut &[u8], part_len: usize) -> Result<u64, FragmentError> {
+pub(crate) fn read(bytes: &mut &[u8], part_len: usize) -> Result<u64, FragmentError> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes

@@ -57,8 +57,8 @@ impl Digest {
             // Letters are recognised by their places, or as copies.
             sealed: id % 2 == 0,
             piece: Ok(Piece::Whole(Whole {
-                name: None,
                 bytes: id.to_le_bytes().to_vec(),
+                ..Whole::default()
             })),
         });
         found.collect()

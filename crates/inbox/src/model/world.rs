@@ -377,7 +377,7 @@ impl World {
     /// Takes in the oldest digest, scan or answer, or what is left to do after the last one.
     pub(super) fn take_one(&mut self) -> Option<Vec<Taken>> {
         let decode = |received: &Received| decoded(received, self.rounds);
-        self.inbox.take_next(decode, 0).unwrap()
+        self.inbox.take_unsigned(decode).unwrap()
     }
 
     /// Has all calls succeed, and requests again what overflowed or was damaged.

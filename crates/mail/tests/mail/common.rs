@@ -39,9 +39,10 @@ pub(crate) fn wanted() -> NewIdentity {
 }
 
 /// Rules that allow letters longer than the address does.
-const ANY_LENGTH: Rules = Rules {
+const ANY_LENGTH: Rules<'_> = Rules {
     sealing: None,
     large: true,
+    signer: None,
 };
 
 /// An identity with its server.
@@ -136,6 +137,7 @@ impl Scene {
             server: None,
             clue_key: key.to_bytes(set.clue()).unwrap(),
             terms: None,
+            verifying_key: None,
         };
         let files = vec![Letter::from(b"not for her".to_vec()); count];
         omr_mail::send(&self.client, &to, &files, &ANY_LENGTH)

@@ -43,6 +43,7 @@ async fn names_come_with_letters() {
     let named = |name: &str, bytes: usize| omr_mail::Letter {
         name: Some(name.into()),
         content: vec![7; bytes],
+        ..omr_mail::Letter::default()
     };
     let letters = [
         named("/home/dora/photo.jpg", 300),

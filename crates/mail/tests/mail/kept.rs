@@ -241,6 +241,7 @@ async fn write_files() {
     let named = Letter {
         name: Some("list.txt".to_owned()),
         content: vec![7; 40],
+        ..Letter::default()
     };
     let rules = Rules::default();
     send(&scene.client, &scene.address(), &[named], &rules)

@@ -4,6 +4,7 @@ mod batches;
 mod calls;
 mod canary;
 mod common;
+mod conversations;
 mod damage;
 mod expiry;
 mod export;

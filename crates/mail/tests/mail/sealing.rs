@@ -4,9 +4,10 @@ use crate::common::Scene;
 use omr_mail::{Address, Draft, Letter, MailError, Outcome, Rules, post_canary, send};
 use omr_protocol::Sealing;
 
-const OPEN: Rules = Rules {
+const OPEN: Rules<'_> = Rules {
     sealing: Some(Sealing::None),
     large: false,
+    signer: None,
 };
 
 fn letters() -> Vec<Letter> {
@@ -17,6 +18,7 @@ fn letters() -> Vec<Letter> {
 fn old(scene: &Scene) -> Address {
     let address = Address {
         terms: None,
+        verifying_key: None,
         ..scene.address()
     };
     Address::from_text(&address.to_text()).unwrap()
@@ -30,7 +32,7 @@ fn bare(scene: &Scene) -> Address {
 async fn a_server_without_sealing_gets_no_plaintext() {
     let scene = Scene::new(4).await;
     scene.fake.with(|state| state.board.sealing = "none".into());
-    let asked = |to: Address, rules: Rules| {
+    let asked = |to: Address, rules: Rules<'static>| {
         let client = scene.client.clone();
         async move { send(&client, &to, &letters(), &rules).await.unwrap_err() }
     };
@@ -140,8 +142,8 @@ async fn letters_longer_than_the_address_allows_are_refused_before_anything_is_p
     let most = to.terms.unwrap().parts;
     let draft = |bytes: usize, large: bool| {
         let rules = Rules {
-            sealing: None,
             large,
+            ..Rules::default()
         };
         let (client, to) = (scene.client.clone(), to.clone());
         async move {

@@ -30,11 +30,14 @@ async fn a_short_address_gives_the_whole_and_nobody_is_asked_twice() {
 async fn a_lying_server_is_refused() {
     let scene = Scene::new(8).await;
     let (short, _) = publish(&scene.identity, &scene.client).await.unwrap();
-    let lies: [fn(&mut Address); 5] = [
+    let lies: [fn(&mut Address); 7] = [
         |address| address.sealing = 0,
         |address| address.server = "https://evil.example".into(),
         |address| address.bound += 1,
         |address| address.parts += 1,
+        // A server cannot say that letters of somebody else are from this recipient.
+        |address| address.verifying_key = vec![7; 32].into(),
+        |address| address.verifying_key.clear(),
         |address| {
             let mut key = address.clue_key.to_vec();
             *key.last_mut().unwrap() ^= 1;

@@ -40,8 +40,10 @@ impl Addresses {
         }
         ClueKey::from_bytes(self.0.set.clue(), &address.clue_key)
             .map_err(|error| Status::invalid_argument(format!("clue_key: {error}")))?;
-        address_fingerprint(address)
-            .ok_or_else(|| refuse::invalid("sealing", "0, 1 or 2", address.sealing))
+        address_fingerprint(address).ok_or_else(|| {
+            let found = address.verifying_key.len();
+            refuse::invalid("verifying_key", "0 or 32 bytes", found)
+        })
     }
 }
 

@@ -9,6 +9,7 @@ mod letters;
 mod mailbox;
 mod recipient;
 mod seen;
+mod senders;
 mod time;
 mod watch;
 

@@ -54,6 +54,10 @@ pub(in crate::commands) fn advice(error: &MailError) -> Option<String> {
         }
         MailError::NoBatches(_) => "leave --batches out, or give another --scheme",
         MailError::NoInstant => "make an identity with --scheme instantomr or hybrid",
+        MailError::NoSigner(_) => {
+            "an identity for signed letters is made with `omr id new` in another --home"
+        }
+        MailError::NoSender(_) => "write to somebody you know with --to",
         MailError::NoMessage(_) => "`omr inbox --all` lists them",
         MailError::Busy => {
             "end it first (a running `omr watch`?); `omr inbox --offline` and `omr inbox read` work beside it"

@@ -13,6 +13,7 @@ use crate::commands::full::headings::{AGAIN, CANARIES};
 use crate::commands::full::mail::history::HISTORY;
 use crate::commands::full::mail::kept::InboxAgain;
 use crate::commands::full::mail::seen::Seen;
+use crate::commands::full::mail::senders::{self, Names, Shown};
 use crate::commands::full::mail::{HomeArg, unlocked};
 use crate::commands::full::network::connect;
 use crate::commands::keygen::create_folder;
@@ -23,10 +24,11 @@ use omr_client::fragment::visible;
 use omr_console::Ui;
 use omr_console::args::bound;
 use omr_mail::{
-    CanaryState, Collected, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome, Reader,
-    Retired, Spares, Taken, Waiting, canary_client, collect, post_canary,
+    CanaryState, Collected, Home, Identity, Inbox, Incomplete, Kept, Listed, MailError, Outcome,
+    Reader, Retired, Spares, Taken, Waiting, canary_client, collect, post_canary,
 };
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +46,9 @@ pub(crate) struct InboxArgs {
     /// List read messages, too
     #[arg(long)]
     pub(crate) all: bool,
+    /// List letters by conversation: all letters of those with an unread one
+    #[arg(long)]
+    pub(crate) conversations: bool,
     /// List the inbox without a connection
     #[arg(long)]
     pub(crate) offline: bool,
@@ -69,6 +74,33 @@ pub(crate) enum InboxAct {
     /// Print messages and mark them as read
     #[command(after_help = INBOX)]
     Read(InboxRead),
+    /// Delete letters; no fetch brings them back
+    #[command(after_help = INBOX)]
+    Delete {
+        #[command(flatten)]
+        home: HomeArg,
+        /// Numbers in the list
+        #[arg(value_name = "N", required = true)]
+        numbers: Vec<u64>,
+    },
+    /// Mark the letters of a sender as read, those that come, too; without SENDER, list the muted senders
+    #[command(after_help = INBOX)]
+    Mute {
+        #[command(flatten)]
+        home: HomeArg,
+        /// A contact, or a short address as the list shows it
+        #[arg(value_name = "SENDER")]
+        sender: Option<String>,
+    },
+    /// End the muting of a sender
+    #[command(after_help = INBOX)]
+    Unmute {
+        #[command(flatten)]
+        home: HomeArg,
+        /// A contact, or a short address
+        #[arg(value_name = "SENDER")]
+        sender: String,
+    },
     /// List ranges whose messages overflowed their digest, or whose digest was damaged or refused
     #[command(after_help = INBOX)]
     Kept {
@@ -143,6 +175,10 @@ Examples:
   omr inbox read 3
   omr inbox read 3 4 --out letters
   omr inbox read 3 --json
+  omr inbox --conversations             # senders, subjects, answers
+  omr inbox delete 3
+  omr inbox mute bob                    # his letters count as read
+  omr inbox unmute bob
   omr inbox --canary                    # a message to yourself
   omr inbox --audit
   omr inbox kept                        # ranges with missing messages
@@ -154,6 +190,11 @@ Examples:
 
 The list is in the order of the board, with the time of the fetch. While `omr watch` runs, `omr inbox --offline`, \
 `omr inbox read` and `omr id export` work beside it.
+
+A letter may be signed. The list then shows the sender: a contact's name; the short address of somebody who is no \
+contact, to which `omr contact add` and `omr send --to` apply; or (forged), where the signature does not match. `omr inbox \
+read` shows more on standard error. Deleting and muting happen here alone: a server sees nothing of them. `omr inbox rebuild` \
+brings deleted letters back, and forgets who was muted.
 
 A fetch covers all messages since the last one, whatever was found before. In two rounds it finds all messages for \
 you and brings 56 of them, and all of a short range; the others come with the next fetches, and the server cannot see \
@@ -172,8 +213,8 @@ and reveals nothing.
 again. --audit exits with 1 if a canary is missing: the detector left messages out.";
 
 #[derive(Serialize)]
-struct Report {
-    messages: Vec<Listed>,
+struct Report<'a> {
+    messages: Vec<Shown<'a>>,
     kept: Vec<Kept>,
     incomplete: Vec<Incomplete>,
     incomplete_files: usize,
@@ -205,16 +246,21 @@ struct CanaryLine {
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) all: bool,
+    pub(super) conversations: bool,
     pub(super) json: bool,
 }
 
 pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
     let style = Style {
         all: args.all,
+        conversations: args.conversations,
         json: args.json,
     };
     match &args.act {
-        Some(InboxAct::Read(read)) => return self::read(read),
+        Some(InboxAct::Read(read)) => return self::read(read, ui),
+        Some(InboxAct::Delete { home, numbers }) => return senders::delete_letters(home, numbers),
+        Some(InboxAct::Mute { home, sender }) => return senders::mute(home, sender.as_deref(), ui),
+        Some(InboxAct::Unmute { home, sender }) => return senders::unmute(home, sender, ui),
         Some(InboxAct::Kept { home, json }) => return kept::list(home, *json, ui),
         Some(InboxAct::History {
             home,
@@ -271,7 +317,7 @@ fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
     for retired in &retired {
         taken.extend(retired.take_in(&inbox)?.1);
     }
-    list(style, ui, &inbox, &retired)?;
+    list(style, ui, &identity.home, &inbox, &retired)?;
     verdict(&taken, &inbox, &retired, ui)
 }
 
@@ -294,7 +340,7 @@ pub(super) fn fetch(
     }
     // Digests that were collected before a failure are decoded too: that needs no call to the server.
     let (taken, _) = mail.take_in()?;
-    list(style, ui, &mail.inbox, &mail.retired)?;
+    list(style, ui, &mail.identity.home, &mail.inbox, &mail.retired)?;
     fetched?;
     verdict(&taken, &mail.inbox, &mail.retired, ui)
 }
@@ -402,12 +448,20 @@ pub(super) async fn canary(
     Ok(post_canary(&client, identity, inbox).await?)
 }
 
-fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(), CliError> {
+fn list(
+    style: Style,
+    ui: &Ui,
+    home: &Home,
+    inbox: &Inbox,
+    retired: &[Retired],
+) -> Result<(), CliError> {
+    let messages = chosen(style, inbox.list(true)?);
+    let names = Names::of(home)?;
     let (incomplete, unopened) = inbox.leftovers()?;
     let has_retired = !retired.is_empty();
     let retired: Result<Vec<_>, CliError> = retired.iter().map(RetiredReport::new).collect();
     let report = Report {
-        messages: inbox.list(style.all)?,
+        messages: messages.iter().map(|one| names.shown(one)).collect(),
         kept: inbox.kept()?,
         incomplete_files: incomplete.len(),
         incomplete,
@@ -418,16 +472,20 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
     if style.json {
         return Ok(io::print_json(&report)?);
     }
-    let columns = Columns::of(&report.messages, has_retired);
-    if report.messages.is_empty() {
+    let columns = Columns::of(&messages, has_retired, &names);
+    if messages.is_empty() {
         ui.announce(if style.all {
             "no letters here"
         } else {
             "no new letters: `omr inbox --all` lists those that were read, too"
         })
     } else {
-        let lines = report.messages.iter().map(|message| columns.line(message));
-        io::print(&(columns.heading() + &lines.collect::<String>()))?;
+        let lines = if style.conversations {
+            conversations(&messages, &columns)
+        } else {
+            messages.iter().map(|one| columns.line(one)).collect()
+        };
+        io::print(&(columns.heading() + &lines))?;
     }
     let incomplete = report.retired.iter().flat_map(|old| &old.incomplete);
     for letter in report.incomplete.iter().chain(incomplete) {
@@ -473,6 +531,53 @@ fn list(style: Style, ui: &Ui, inbox: &Inbox, retired: &[Retired]) -> Result<(),
     Ok(())
 }
 
+/// Returns the letters to be listed of all letters.
+fn chosen(style: Style, mut letters: Vec<Listed>) -> Vec<Listed> {
+    let is_unread = |letter: &&Listed| !letter.read;
+    let unread: BTreeSet<String> = letters
+        .iter()
+        .filter(is_unread)
+        .filter_map(|letter| thread(letter).map(str::to_owned))
+        .collect();
+    letters.retain(|letter| {
+        let continues = thread(letter).is_some_and(|thread| unread.contains(thread));
+        style.all || !letter.read || (style.conversations && continues)
+    });
+    letters
+}
+
+fn thread(letter: &Listed) -> Option<&str> {
+    letter.header.as_ref()?.thread.as_deref()
+}
+
+/// Returns the lines of a list by conversation, in the order of their first letters, each under its first subject, and
+/// the other letters last.
+fn conversations(letters: &[Listed], columns: &Columns<'_>) -> String {
+    let mut threads: Vec<(&str, Vec<&Listed>)> = Vec::new();
+    let mut others = Vec::new();
+    for letter in letters {
+        match thread(letter) {
+            None => others.push(letter),
+            Some(name) => match threads.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, group)) => group.push(letter),
+                None => threads.push((name, vec![letter])),
+            },
+        }
+    }
+    let mut text = String::new();
+    for (_, group) in &threads {
+        let mut subjects = group.iter().filter_map(|one| one.header.as_ref());
+        let subject = subjects.find_map(|header| header.subject.as_deref());
+        text += &format!("Conversation: {}\n", subject.unwrap_or("(no subject)"));
+        text.extend(group.iter().map(|letter| columns.line(letter)));
+    }
+    if !threads.is_empty() && !others.is_empty() {
+        text += "Letters of no conversation\n";
+    }
+    text.extend(others.into_iter().map(|letter| columns.line(letter)));
+    text
+}
+
 impl RetiredReport {
     fn new(retired: &Retired) -> Result<Self, CliError> {
         let (incomplete, unopened) = retired.inbox.leftovers()?;
@@ -488,15 +593,30 @@ impl RetiredReport {
 
 /// The columns of a list. Text of senders is in the last one, where it cannot imitate another.
 #[derive(Clone, Copy)]
-pub(super) struct Columns {
+pub(super) struct Columns<'a> {
     /// Whether some letters may be to an address that was replaced.
     retired: bool,
+    /// The width of senders; 0 where no letter names one.
+    from: usize,
+    names: &'a Names,
 }
 
-impl Columns {
-    pub(super) fn of(messages: &[Listed], has_retired: bool) -> Self {
+impl<'a> Columns<'a> {
+    pub(super) fn of(messages: &[Listed], has_retired: bool, names: &'a Names) -> Self {
         let retired = has_retired || messages.iter().any(|message| message.retired.is_some());
-        Self { retired }
+        let is_signed =
+            |letter: &Listed| letter.header.as_ref().is_some_and(|h| h.sender.is_some());
+        let width = |letter: &Listed| names.sender(letter).chars().count();
+        let from = if messages.iter().any(is_signed) {
+            messages.iter().map(width).max().unwrap_or(0)
+        } else {
+            0
+        };
+        Self {
+            retired,
+            from,
+            names,
+        }
     }
 
     fn heading(self) -> String {
@@ -505,16 +625,32 @@ impl Columns {
         } else {
             ""
         };
-        format!(" NUMBER     INDEX  FETCHED              BYTES  {to}LETTER\n")
+        let from = match self.from {
+            0 => String::new(),
+            width => format!("{:<width$}  ", "FROM"),
+        };
+        format!(" NUMBER     INDEX  FETCHED              BYTES  {to}{from}LETTER\n")
     }
 
     /// Returns one line of the list.
     pub(super) fn line(self, message: &Listed) -> String {
         let mark = if message.read { ' ' } else { '*' };
-        let text = match (&message.name, &message.first_line) {
-            (Some(name), Some(line)) => format!("{name}  {line}"),
-            (Some(text), None) | (None, Some(text)) => text.clone(),
-            (None, None) => "(no text)".to_owned(),
+        let subject = message
+            .header
+            .as_ref()
+            .and_then(|header| header.subject.as_deref());
+        let texts = [
+            subject,
+            message.name.as_deref(),
+            message.first_line.as_deref(),
+        ];
+        let mut text = texts.into_iter().flatten().collect::<Vec<_>>().join("  ");
+        if text.is_empty() {
+            text += "(no text)";
+        }
+        let from = match self.from {
+            0 => String::new(),
+            width => format!("{:<width$}  ", self.names.sender(message)),
         };
         let to = match &message.retired {
             _ if !self.retired => String::new(),
@@ -522,7 +658,7 @@ impl Columns {
             None => format!("{:<18}  ", "now"),
         };
         format!(
-            "{mark}{:>6}  {:>8}  {:<16}  {:>8}  {to}{text}\n",
+            "{mark}{:>6}  {:>8}  {:<16}  {:>8}  {to}{from}{text}\n",
             message.number,
             message.index,
             time(message.fetched),
@@ -639,7 +775,7 @@ fn audit(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
 #[derive(Serialize)]
 struct Opened<'a> {
     #[serde(flatten)]
-    listed: &'a Listed,
+    letter: Shown<'a>,
     /// The content, if it is text.
     text: Option<&'a str>,
     /// The file in which it was saved.
@@ -654,8 +790,9 @@ fn saved<S: serde::Serializer>(path: &Option<&Path>, to: S) -> Result<S::Ok, S::
     }
 }
 
-fn read(args: &InboxRead) -> Result<(), CliError> {
-    let inbox = Inbox::beside(&Identity::open(&home(&args.home)?)?.home)?;
+fn read(args: &InboxRead, ui: &Ui) -> Result<(), CliError> {
+    let home = Identity::open(&home(&args.home)?)?.home;
+    let (inbox, names) = (Inbox::beside(&home)?, Names::of(&home)?);
     let folder = args.out.as_deref().filter(|out| !io::is_standard(out));
     if let Some(dir) = folder {
         create_folder(dir)?;
@@ -671,9 +808,12 @@ fn read(args: &InboxRead) -> Result<(), CliError> {
         if let Some(path) = &path {
             io::stage_bytes(path, Access::Private, &body)?.commit(false)?;
         }
+        if !args.json {
+            names.tell(listed, ui);
+        }
         match (&path, args.json) {
             (_, true) => io::print_json(&Opened {
-                listed,
+                letter: names.shown(listed),
                 text: std::str::from_utf8(&body).ok(),
                 path: path.as_deref(),
             })?,
@@ -736,18 +876,21 @@ mod tests {
             name: None,
             retired: retired.map(str::to_owned),
             withdrawn: false,
+            header: None,
             first_line: Some(line.to_owned()),
         };
+        let dir = tempfile::tempdir().unwrap();
+        let nobody = Names::of(&Home::new(dir.path())).unwrap();
         let forged = message(None, "until 2026-11-23  fine");
         let real = message(Some("2026-11-23"), "fine");
-        let columns = Columns::of(&[forged.clone(), real.clone()], false);
+        let columns = Columns::of(&[forged.clone(), real.clone()], false, &nobody);
         let at = columns.heading().find("TO ").unwrap();
         assert!(columns.line(&forged)[at..].starts_with("now "));
         assert!(columns.line(&real)[at..].starts_with("until 2026-11-23 "));
         let text = columns.heading().find("LETTER").unwrap();
         assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
         // Without retired identities the list has no column for them.
-        let columns = Columns::of(std::slice::from_ref(&forged), false);
+        let columns = Columns::of(std::slice::from_ref(&forged), false, &nobody);
         let text = columns.heading().find("LETTER").unwrap();
         assert!(columns.line(&forged)[text..].starts_with("until 2026-11-23  fine"));
     }

@@ -122,6 +122,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
     ));
     let style = Style {
         all: false,
+        conversations: false,
         json: args.json,
     };
     fetch(&mailbox, false, style, ui)
@@ -156,6 +157,7 @@ pub(super) fn rebuild(
     ));
     let style = Style {
         all: true,
+        conversations: false,
         json: false,
     };
     fetch(&Mailbox::open(identity, token, ui)?, false, style, ui)

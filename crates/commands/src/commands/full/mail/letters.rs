@@ -1,19 +1,24 @@
 //! `omr contact` and `omr send`.
 
-use super::recipient::recipient;
+use super::mailbox::readable;
+use super::recipient::{recipient, resolve};
 use super::{block_on, home, own_server, server};
 use crate::commands::full::access::Token;
 use crate::commands::full::mail::{HomeArg, PlaceArgs, ServerArgs};
 use crate::commands::full::network::connect;
+use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use crate::io;
 use crate::spans::{in_words, spans};
 use omr_console::Ui;
-use omr_mail::{Address, Draft, Home, Letter, MailError, Rules, Sent, Server};
+use omr_mail::{
+    Address, Draft, Header, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, new_thread,
+};
 use omr_protocol::Sealing;
 use serde::Serialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Contact {
@@ -64,8 +69,29 @@ pub(crate) struct Send {
     /// A file with an address, a short address or a clue.key, - for standard input, a short address itself (omr1..,
     /// omr1..@URL), or a contact's name. A short address is resolved by a server, once: the server learns that you want
     /// to write to this recipient
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) to: PathBuf,
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        required_unless_present = "reply",
+        conflicts_with = "reply"
+    )]
+    pub(crate) to: Option<PathBuf>,
+    /// Answer this letter of the inbox: to its sender, in its conversation, with its subject, signed. A sender who is no
+    /// contact is looked up as a short address
+    #[arg(long, value_name = "N")]
+    pub(crate) reply: Option<u64>,
+    /// Name this identity as the sender, with the time, and sign: the recipient sees who wrote the letter and can answer
+    /// it, and can prove to others that you wrote it
+    #[arg(long)]
+    pub(crate) signed: bool,
+    /// Subject, at most 256 bytes
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) subject: Option<String>,
+    /// Media type of the content, such as text/plain, at most 128 bytes
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) media_type: Option<String>,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
     /// Sealing of letters, where the address does not fix it; letters that are not sealed need `--sealing none`
     #[arg(long, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
@@ -95,6 +121,8 @@ Examples:
   omr send --to alice.txt letter.txt
   echo hello | omr send --to bob -
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
+  omr send --to bob --signed --subject Dinner letter.txt
+  omr send --reply 3 answer.txt         # to the sender of letter 3
 
 --to takes a file with an address, a short address or a clue.key, - for one of these on standard input, a short address \
 itself (omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is resolved from contacts \
@@ -106,7 +134,9 @@ Letters go to the address's server; the identity's token, and that in OMR_TOKEN,
 another sealing than the address has. An address does not name the board of its server: if the server \
 was set up again, letters go to its new board, and the recipient's fetches fail; ask for the \
 new address. Files keep their names. Prints `INDEX FILE`, or `FIRST..END FILE` for \
-a file in several messages. Files are posted in one call, in as few posts as the server's limits allow; a lost answer \
+a file in several messages. \
+Letters name no sender unless they are signed. A signed letter, its subject and its media type are read by the recipient \
+alone; a server sees no difference. Files of one call that are signed make up one conversation. Files are posted in one call, in as few posts as the server's limits allow; a lost answer \
 never posts anything twice.";
 
 /// The default bound of identities.
@@ -221,18 +251,35 @@ fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server
 
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let home = home(&args.home)?;
-    let to = recipient(&args.home, &args.to, &args.server.place, ui)?;
+    let reply = match args.reply {
+        Some(number) => Some(Reply::to(&Inbox::beside(&home)?, number)?),
+        None => None,
+    };
+    let place = &args.server.place;
+    let to = match &reply {
+        Some(reply) => resolve(&home, &reply.to, place, ui)?,
+        // One of the two options is there.
+        None => recipient(&args.home, &args.to.clone().unwrap_or_default(), place, ui)?,
+    };
     let server = destination(&home, args, &to, ui)?;
+    let signer = if args.signed || reply.is_some() {
+        Some(readable(&args.home, &args.passphrase)?.signer()?)
+    } else {
+        None
+    };
+    let header = header(args, reply.as_ref(), signer.is_some());
     let mut files = Vec::new();
     for path in &args.files {
         files.push(Letter {
             name: io::name(path).filter(|_| !args.no_names),
             content: io::read_file(path, MAX_FILE_BYTES)?,
+            header: header.clone(),
         });
     }
     let rules = Rules {
         sealing: args.sealing,
         large: args.large,
+        signer: signer.as_ref(),
     };
     let bar = ui.bar();
     bar.at("sending".into(), 0, files.len() as u64);
@@ -250,6 +297,20 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// Returns what letters state about themselves. Only a signed letter has a time and a conversation.
+fn header(args: &Send, reply: Option<&Reply>, signed: bool) -> Header {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs());
+    let thread = || reply.map_or_else(new_thread, |reply| reply.thread);
+    let subject = reply.and_then(|reply| reply.subject.clone());
+    Header {
+        time: signed.then_some(now),
+        thread: signed.then(thread),
+        subject: args.subject.clone().or(subject),
+        media_type: args.media_type.clone(),
+    }
 }
 
 /// Warns before the post of letters that may not arrive at once.

@@ -84,7 +84,7 @@ fn read(path: &Path) -> Result<Named, InputError> {
 }
 
 /// Returns the address of a short one: a known one, or a server's answer after a check.
-fn resolve(
+pub(super) fn resolve(
     home: &Home,
     short: &ShortAddress,
     place: &PlaceArgs,

@@ -3,6 +3,7 @@
 use super::identity::keep_published;
 use super::inbox::{Columns, canary, print_report, verdict, warn_unanswered};
 use super::mailbox::{Mailbox, collect_retired, readable};
+use super::senders::Names;
 use super::time::clock;
 use super::{block_on, chosen, operators};
 use super::{history, kept};
@@ -261,10 +262,11 @@ fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
     }
     let all = scene.inbox.list(true)?;
     let is_new = |message: &&Listed| messages.contains(&message.number);
-    let columns = Columns::of(&all, !scene.retired.is_empty());
+    let names = Names::of(&scene.identity.home)?;
+    let columns = Columns::of(&all, !scene.retired.is_empty(), &names);
     for message in all.iter().filter(is_new) {
         if scene.args.json {
-            io::print_json(message)?
+            io::print_json(&names.shown(message))?
         } else {
             io::print(&columns.line(message))?
         }

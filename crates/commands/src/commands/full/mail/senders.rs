@@ -1,0 +1,154 @@
+//! The senders of letters, as commands show them; muted senders; deleted letters.
+
+use super::home;
+use crate::commands::full::mail::HomeArg;
+use crate::commands::full::mail::time::time;
+use crate::error::CliError;
+use crate::io;
+use omr_console::Ui;
+use omr_mail::{Heading, Home, Identity, Inbox, Listed, MailError, Sender, ShortAddress, delete};
+use omr_protocol::from_hex;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The text in place of a sender whose signature does not match. No contact has such a name.
+const FORGED: &str = "(forged)";
+/// The text in place of a sender of a letter that names nobody.
+const UNSIGNED: &str = "(unsigned)";
+
+/// The names of the contacts, by the fingerprints that letters state.
+pub(super) struct Names(BTreeMap<String, String>);
+
+/// A letter for programs, with the contact who signed it.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    #[serde(flatten)]
+    listed: &'a Listed,
+    /// The name of the contact whose address the sender has.
+    contact: Option<&'a str>,
+}
+
+impl Names {
+    pub(super) fn of(home: &Home) -> Result<Self, MailError> {
+        Ok(Self(home.contact_names()?))
+    }
+
+    pub(super) fn shown<'a>(&'a self, listed: &'a Listed) -> Shown<'a> {
+        let genuine = listed.header.as_ref().and_then(Heading::genuine);
+        let contact = genuine.and_then(|fingerprint| self.0.get(fingerprint));
+        Shown {
+            listed,
+            contact: contact.map(String::as_str),
+        }
+    }
+
+    /// Returns a letter's sender in one word: a contact's name, or a short address without a server, or what is wrong.
+    pub(super) fn sender(&self, listed: &Listed) -> String {
+        let header = listed.header.as_ref();
+        match header.and_then(|header| header.sender.as_ref()) {
+            None => UNSIGNED.to_owned(),
+            Some(sender) if !sender.genuine => FORGED.to_owned(),
+            Some(sender) => self.name(&sender.fingerprint),
+        }
+    }
+
+    /// Returns the contact's name, or the short address without a server.
+    fn name(&self, fingerprint: &str) -> String {
+        match self.0.get(fingerprint) {
+            Some(name) => name.clone(),
+            None => short(fingerprint, None),
+        }
+    }
+
+    /// Prints what a letter states beside its content, if it states anything.
+    pub(super) fn tell(&self, letter: &Listed, ui: &Ui) {
+        let Some(header) = &letter.header else { return };
+        let number = letter.number;
+        if let Some(reason) = &header.unreadable {
+            ui.warn(&format!(
+                "letter {number}: who sent it, and its subject, cannot be read: {reason}"
+            ));
+            return;
+        }
+        let mut told = match &header.sender {
+            Some(sender) => self.told(number, sender),
+            None => format!("letter {number} names no sender"),
+        };
+        if let Some(at) = header.time {
+            told += &format!("; written {} by the sender's clock", time(at));
+        }
+        for (what, text) in [
+            ("subject", &header.subject),
+            ("media type", &header.media_type),
+        ] {
+            if let Some(text) = text {
+                told += &format!("; {what}: {text}");
+            }
+        }
+        match &header.sender {
+            Some(sender) if !sender.genuine => ui.warn(&told),
+            _ => ui.note(&told),
+        }
+    }
+
+    fn told(&self, number: u64, sender: &Sender) -> String {
+        let address = short(&sender.fingerprint, sender.server.clone());
+        match self.0.get(&sender.fingerprint) {
+            _ if !sender.genuine => format!(
+                "letter {number}: sender forged: the signature does not match {address}: somebody else wrote it, or it \
+                 was written to somebody else, or altered"
+            ),
+            Some(name) => format!("letter {number} from {name}"),
+            None => format!("letter {number} from an unknown sender, {address}"),
+        }
+    }
+}
+
+/// Returns the short address of a fingerprint in hexadecimal digits.
+fn short(fingerprint: &str, server: Option<String>) -> String {
+    match from_hex(fingerprint) {
+        Some(bytes) => ShortAddress::new(bytes, server).to_string(),
+        None => fingerprint.to_owned(),
+    }
+}
+
+/// Deletes letters.
+pub(super) fn delete_letters(dir: &HomeArg, numbers: &[u64]) -> Result<(), CliError> {
+    let identity = Identity::open(&home(dir)?)?;
+    Ok(delete(&identity.home, numbers)?)
+}
+
+/// Mutes a sender, or lists all muted senders.
+pub(super) fn mute(dir: &HomeArg, who: Option<&str>, ui: &Ui) -> Result<(), CliError> {
+    let home = Identity::open(&home(dir)?)?.home;
+    let inbox = Inbox::beside(&home)?;
+    if let Some(who) = who {
+        return Ok(inbox.mute(&fingerprint(&home, who)?)?);
+    }
+    let (names, muted) = (Names::of(&home)?, inbox.muted()?);
+    if muted.is_empty() {
+        ui.announce("no sender is muted");
+    }
+    let lines = muted.iter().map(|sender| names.name(sender) + "\n");
+    Ok(io::print(&lines.collect::<String>())?)
+}
+
+/// Ends the muting of a sender.
+pub(super) fn unmute(dir: &HomeArg, who: &str, ui: &Ui) -> Result<(), CliError> {
+    let home = Identity::open(&home(dir)?)?.home;
+    let inbox = Inbox::beside(&home)?;
+    if !inbox.unmute(&fingerprint(&home, who)?)? {
+        ui.note("this sender was not muted");
+    }
+    Ok(())
+}
+
+/// Returns the fingerprint of a contact, or of a short address.
+fn fingerprint(home: &Home, who: &str) -> Result<[u8; 16], MailError> {
+    let short = if ShortAddress::is_meant(who) {
+        who.parse()?
+    } else {
+        ShortAddress::of(&home.contact(who)?)
+    };
+    Ok(*short.fingerprint())
+}

@@ -1,0 +1,27 @@
+//! Deletes letters.
+
+use crate::{Home, Inbox, MailError};
+
+/// Removes letters from the inbox of a home, and the originals of those to retired addresses, which would otherwise stay
+/// in the inboxes of these. Later fetches do not bring them back. The file may contain the bytes until other records
+/// take their place.
+///
+/// Errors: `NoMessage` for a number without a letter; those of [`Inbox::beside`].
+pub fn delete(home: &Home, numbers: &[u64]) -> Result<(), MailError> {
+    let inbox = Inbox::beside(home)?;
+    let all = inbox.list(true)?;
+    let retired = home.retired()?;
+    for number in numbers {
+        let mut letters = all.iter();
+        let letter = letters
+            .find(|letter| letter.number == *number)
+            .ok_or(MailError::NoMessage(*number))?;
+        let old = retired
+            .iter()
+            .find(|(name, _)| Some(name) == letter.retired.as_ref());
+        if let Some((_, old)) = old {
+            Inbox::beside(old)?.delete_at(letter.index, &inbox.body(*number)?)?;
+        }
+    }
+    inbox.delete(numbers)
+}

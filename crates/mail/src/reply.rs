@@ -1,0 +1,50 @@
+//! Replies to letters.
+
+use crate::{Inbox, MailError, ShortAddress};
+use omr_client::header::Thread;
+use omr_client::os_rng;
+use omr_protocol::from_hex;
+use rand_core::Rng;
+
+/// What a reply repeats of a letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The letter's sender: the fingerprint of an address, and the server that may have it. Whoever finds the address
+    /// by [`ShortAddress::find`] gets the one that signed the letter, or an error.
+    pub to: ShortAddress,
+    /// The conversation, a new one if the letter has none.
+    pub thread: Thread,
+    /// The letter's subject.
+    pub subject: Option<String>,
+}
+
+impl Reply {
+    /// Returns the reply to a letter whose sender's signature matches.
+    ///
+    /// Errors: `NoMessage`, `NoSender`, `ForgedSender`; those of the inbox.
+    pub fn to(inbox: &Inbox, number: u64) -> Result<Self, MailError> {
+        let mut all = inbox.list(true)?.into_iter();
+        let letter = all.find(|letter| letter.number == number);
+        let header = letter.ok_or(MailError::NoMessage(number))?.header;
+        let header = header.ok_or(MailError::NoSender(number))?;
+        let sender = header.sender.ok_or(MailError::NoSender(number))?;
+        if !sender.genuine {
+            return Err(MailError::ForgedSender(number));
+        }
+        let fingerprint = from_hex(&sender.fingerprint).ok_or(MailError::Damaged(None))?;
+        let thread = header.thread.as_deref().and_then(from_hex);
+        Ok(Self {
+            to: ShortAddress::new(fingerprint, sender.server),
+            thread: thread.unwrap_or_else(new_thread),
+            subject: header.subject,
+        })
+    }
+}
+
+/// Returns the name of a new conversation: 16 random bytes.
+#[must_use]
+pub fn new_thread() -> Thread {
+    let mut thread = Thread::default();
+    os_rng().fill_bytes(&mut thread);
+    thread
+}
