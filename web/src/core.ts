@@ -155,7 +155,7 @@ export class Core {
   /** Her short address. */
   address(): string {
     const { server, sealing, bound, parts, clueKey } = this.#kept;
-    return shortAddress(server, sealing, bound, parts, clueKey);
+    return shortAddress(server, sealing, bound, parts, clueKey, new Uint8Array());
   }
 
   /** Whether the server has all that it needs to work for her. */

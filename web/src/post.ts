@@ -11,8 +11,8 @@ export async function find(service: Service, text: string): Promise<Found> {
   const fingerprint = shortFingerprint(text);
   const answer = await patiently(() => service.addresses.findAddress({ fingerprint }));
   const address = given("an address", answer.address);
-  const { server, sealing, bound, parts, clueKey } = address;
-  const found = shortFingerprint(shortAddress(server, sealing, bound, parts, clueKey));
+  const { server, sealing, bound, parts, clueKey, verifyingKey } = address;
+  const found = shortFingerprint(shortAddress(server, sealing, bound, parts, clueKey, verifyingKey));
   if (!found.every((byte, i) => byte === fingerprint[i])) {
     throw new Error("expected the address of this fingerprint, found another: do not trust that server");
   }

@@ -299,11 +299,15 @@ test("an inbox refuses another board, another sealing and answers to nothing", a
 
 test("short addresses have the fingerprint and its checksum", () => {
   const key = Buffer.from("key");
-  const short = shortAddress("https://a", 1, 50, 250, key);
+  const shortOf = (parts, verifyingKey) => shortAddress("https://a", 1, 50, parts, key, verifyingKey);
+  const short = shortOf(250, new Uint8Array());
   const [code, server] = short.split("@");
   assert.equal(server, "https://a");
   assert.deepEqual(shortFingerprint(short), shortFingerprint(code));
-  assert.notDeepEqual(shortFingerprint(shortAddress("https://a", 1, 50, 251, key)), shortFingerprint(short));
+  for (const other of [shortOf(251, new Uint8Array()), shortOf(250, new Uint8Array(32))]) {
+    assert.notDeepEqual(shortFingerprint(other), shortFingerprint(short));
+  }
+  assert.throws(() => shortOf(250, new Uint8Array(31)), /31/);
   const typo = code.slice(0, -1) + (code.endsWith("q") ? "p" : "q");
   assert.throws(() => shortFingerprint(typo), /expected an address omr1/);
   assert.throws(() => shortFingerprint("bc1pw5dgrnzv"), told(/./));

@@ -3,15 +3,16 @@
 use crate::error::{WasmError, fixed};
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32m, Hrp};
-use omr_protocol::address_fingerprint;
+use omr_protocol::{address_fingerprint, signed_fingerprint};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// The text before the separator `1`.
 const PREFIX: &str = "omr";
 
-/// Returns the short form of an address: of the server's URL, the sealing's tag, bound, parts and the clue key's file.
+/// Returns the short form of an address: of the server's URL, the sealing's tag, bound, parts, the clue key's file and
+/// the key that verifies signatures, empty where there is none.
 ///
-/// Errors: `Sealing`.
+/// Errors: `Sealing`, `Length`.
 #[wasm_bindgen(js_name = shortAddress)]
 pub fn short_address(
     server: &str,
@@ -19,9 +20,14 @@ pub fn short_address(
     bound: u32,
     parts: u32,
     clue_key: &[u8],
+    verifying_key: &[u8],
 ) -> Result<String, JsError> {
     let tag = u8::try_from(sealing).map_err(|_| WasmError::Sealing(sealing))?;
-    let fingerprint = address_fingerprint(server, tag, bound, parts, clue_key);
+    let unsigned = address_fingerprint(server, tag, bound, parts, clue_key);
+    let fingerprint = match verifying_key {
+        [] => unsigned,
+        key => signed_fingerprint(&fixed("a verifying key", key)?, &unsigned),
+    };
     let code = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), &fingerprint)
         .expect("a code of 16 bytes is short");
     Ok(match server {

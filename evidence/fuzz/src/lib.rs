@@ -16,6 +16,7 @@ pub mod decoding;
 pub mod digests;
 pub mod exports;
 pub mod frames;
+pub mod headers;
 pub mod inboxes;
 pub mod keys;
 pub mod letters;
@@ -87,7 +88,7 @@ impl Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     addresses::TARGET,
     boards::TARGET,
     clues::TARGET,
@@ -96,6 +97,7 @@ pub const TARGETS: [Target; 24] = [
     digests::TARGET,
     exports::TARGET,
     frames::TARGET,
+    headers::TARGET,
     inboxes::TARGET,
     keys::TARGET,
     letters::TARGET,

@@ -566,6 +566,22 @@ class InboxLetter:
     def read(self) -> bool: ...
     @property
     def retired(self) -> str | None: ...
+    @property
+    def sender(self) -> str | None:
+        """The short address of the sender, if the letter names one and the signature matches."""
+    @property
+    def forged(self) -> bool:
+        """Whether the letter names a sender whose signature does not match."""
+    @property
+    def thread(self) -> str | None:
+        """The conversation, 32 hexadecimal digits that its letters have in common."""
+    @property
+    def subject(self) -> str | None: ...
+    @property
+    def media_type(self) -> str | None: ...
+    @property
+    def time(self) -> int | None:
+        """The time in seconds since 1970, by the sender's clock."""
     def __bytes__(self) -> bytes: ...
 
 @final

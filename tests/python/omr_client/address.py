@@ -24,6 +24,9 @@ def read_address(text):
     clue_key, server = base64.b64decode(body, validate=True), fields.get("Server", "")
     raw, terms = server.encode(), read_terms(fields)
     expected = derive("omr address v1", struct.pack("<Q", len(raw)), raw, terms, clue_key)[:16]
+    if "Signer" in fields:
+        key = base64.b64decode(fields["Signer"], validate=True)
+        expected = derive("omr signing address v1", key, expected)[:16]
     if fields["Fingerprint"].replace(" ", "").lower() != expected.hex():
         raise ValueError("the address is damaged: its fingerprint is another")
     return server, clue_key

@@ -401,6 +401,12 @@ fn identities_and_letters() {
     stage.page("address");
     stage.page("contact");
     stage.ok("omr contact add bob bob.txt");
+    // Signed letters, of which the third is answered.
+    stage.scene.write("answer.txt", b"yes");
+    for _ in 0..3 {
+        stage.ok("omr send --home bob --signed --to alice.txt letter.txt");
+    }
+    stage.ok("omr inbox");
     stage.page("send");
     for _ in 0..4 {
         stage.ok("omr send --to alice.txt letter.txt");

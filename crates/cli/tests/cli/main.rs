@@ -5,6 +5,7 @@
 mod boards;
 mod bound;
 mod common;
+mod conversations;
 mod damage;
 mod defaults;
 mod directory;

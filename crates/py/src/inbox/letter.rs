@@ -1,7 +1,8 @@
 //! The content of an inbox as Python objects.
 
 use super::fetch::Decoded;
-use omr_mail::Listed;
+use omr_mail::{Listed, Sender, ShortAddress};
+use omr_protocol::from_hex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
@@ -21,6 +22,12 @@ pub(crate) struct InboxLetter {
     fetched: u64,
     read: bool,
     retired: Option<String>,
+    sender: Option<String>,
+    forged: bool,
+    thread: Option<String>,
+    subject: Option<String>,
+    media_type: Option<String>,
+    time: Option<u64>,
 }
 
 #[pymethods]
@@ -42,6 +49,8 @@ impl InboxLetter {
 /// Returns letters as Python objects.
 pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py<InboxLetter>>> {
     let object = |Received { listed, data }| {
+        let header = listed.header.unwrap_or_default();
+        let forged = header.sender.as_ref().is_some_and(|sender| !sender.genuine);
         let letter = InboxLetter {
             number: listed.number,
             index: listed.index,
@@ -50,10 +59,22 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
             fetched: listed.fetched,
             read: listed.read,
             retired: listed.retired,
+            sender: header.sender.and_then(short).filter(|_| !forged),
+            forged,
+            thread: header.thread,
+            subject: header.subject,
+            media_type: header.media_type,
+            time: header.time,
         };
         Py::new(py, letter)
     };
     letters.into_iter().map(object).collect()
+}
+
+/// Returns the short address of a sender.
+fn short(sender: Sender) -> Option<String> {
+    let fingerprint = from_hex(&sender.fingerprint)?;
+    Some(ShortAddress::new(fingerprint, sender.server).to_string())
 }
 
 /// A range with missing messages.

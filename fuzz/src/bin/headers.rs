@@ -1,0 +1,3 @@
+//! Feeds libFuzzer's bytes to `omr_fuzz::headers`.
+#![no_main]
+omr_fuzzers::target!(headers);
