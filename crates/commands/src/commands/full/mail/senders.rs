@@ -87,7 +87,7 @@ impl Names {
         }
         match &header.sender {
             Some(sender) if !sender.genuine => ui.warn(&told),
-            _ => ui.note(&told),
+            _ => ui.announce(&told),
         }
     }
 
@@ -151,4 +151,61 @@ fn fingerprint(home: &Home, who: &str) -> Result<[u8; 16], MailError> {
         ShortAddress::of(&home.contact(who)?)
     };
     Ok(*short.fingerprint())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letter(sender: Option<(u8, bool)>) -> Listed {
+        let sender = sender.map(|(byte, genuine)| Sender {
+            fingerprint: omr_protocol::hex(&[byte; 16]),
+            server: Some("https://mail.example.org".into()),
+            genuine,
+        });
+        Listed {
+            number: 7,
+            index: 12,
+            further: Vec::new(),
+            fetched: 0,
+            bytes: 4,
+            read: false,
+            name: None,
+            retired: None,
+            header: Some(Heading {
+                sender,
+                ..Heading::default()
+            }),
+            first_line: None,
+        }
+    }
+
+    #[test]
+    fn a_forged_letter_is_never_shown_as_from_its_sender() {
+        let names = Names([(omr_protocol::hex(&[1; 16]), "bob".to_owned())].into());
+        let unknown = names.sender(&letter(Some((2, true))));
+        assert!(
+            unknown.starts_with("omr1") && unknown.len() == 36,
+            "{unknown}"
+        );
+        assert_eq!(names.sender(&letter(Some((1, true)))), "bob");
+        assert_eq!(names.sender(&letter(Some((1, false)))), FORGED);
+        assert_eq!(names.sender(&letter(None)), UNSIGNED);
+        let contact = |letter: &Listed| names.shown(letter).contact.map(str::to_owned);
+        assert_eq!(contact(&letter(Some((1, true)))).as_deref(), Some("bob"));
+        assert_eq!(contact(&letter(Some((1, false)))), None);
+        let told = |byte, genuine| {
+            let header = letter(Some((byte, genuine))).header.unwrap();
+            names.told(7, &header.sender.unwrap())
+        };
+        assert_eq!(told(1, true), "letter 7 from bob");
+        let forged = told(1, false);
+        assert!(
+            !forged.contains("bob") && forged.contains("sender forged"),
+            "{forged}"
+        );
+        assert!(forged.contains("omr1qyqszqgp"), "{forged}");
+        let unknown = told(2, true);
+        assert!(unknown.ends_with("@https://mail.example.org"), "{unknown}");
+    }
 }
