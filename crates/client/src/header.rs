@@ -1,4 +1,4 @@
-//! What a letter states beside its content: sender, conversation, subject, media type and time, with a signature.
+//! The header of a letter: sender, conversation, subject, media type and time, with a signature.
 //!
 //! A header is a field of the file (see [`crate::fragment`]), so it is inside the sealing. Letters without one have the
 //! bytes that they always had. Its layout, with `varint` as in fragments and integers little-endian, is:
@@ -26,7 +26,7 @@
 //! let (ann, _) = identity(set.clue(), ClueKind::Bound, &mut os_rng());
 //! let (bob, bobs_address) = identity(set.clue(), ClueKind::Bound, &mut os_rng());
 //!
-//! // The second value is the fingerprint of Ann's address without her verifying key.
+//! // The second value is the fingerprint of Ann's address without the verifying key.
 //! let signer = Signer::new(&ann, [7; 16], Some("https://mail.example.org"))?;
 //! let header = Header { subject: Some("Dinner".into()), ..Header::default() };
 //! let to = Addressee::new(&[1; 16], set.name(), &bobs_address.seal);
@@ -63,7 +63,7 @@ pub const SERVER_BYTES: usize = 256;
 /// The name of a conversation: random bytes of its first letter, which the replies repeat.
 pub type Thread = [u8; 16];
 
-/// What a letter states about itself.
+/// The statements of a letter about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The time in seconds since 1970, by the sender's clock.

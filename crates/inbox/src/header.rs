@@ -1,11 +1,11 @@
-//! What letters stated beside their content, as records keep it.
+//! The headers of letters, as records keep them.
 
 use omr_client::fragment::{Whole, visible};
 use omr_client::header::{Addressee, Author, read};
 use omr_protocol::hex;
 use serde::{Deserialize, Serialize};
 
-/// What a letter stated about itself. Texts are without characters that steer a terminal, hide text or change its
+/// The statements of a letter about itself. Texts are without characters that steer a terminal, hide text or change its
 /// direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heading {

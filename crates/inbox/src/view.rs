@@ -50,7 +50,7 @@ pub struct Listed {
     pub retired: Option<String>,
     /// Whether the board no longer has one of its messages: the ledger took another branch, or the server was restored.
     pub withdrawn: bool,
-    /// What it stated beside its content, if anything.
+    /// The statements of its header, if it has one.
     pub header: Option<Heading>,
     /// The letter's first line if it is text, without characters that steer a terminal, hide text or change its
     /// direction.

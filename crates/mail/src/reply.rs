@@ -6,11 +6,11 @@ use omr_client::os_rng;
 use omr_protocol::from_hex;
 use rand_core::Rng;
 
-/// What a reply repeats of a letter.
+/// The parts of a letter that a reply repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The letter's sender: the fingerprint of an address, and the server that may have it. Whoever finds the address
-    /// by [`ShortAddress::find`] gets the one that signed the letter, or an error.
+    /// The letter's sender: the fingerprint of an address, and the server that may have it. [`ShortAddress::find`]
+    /// returns the address that signed the letter, or an error.
     pub to: ShortAddress,
     /// The conversation, a new one if the letter has none.
     pub thread: Thread,

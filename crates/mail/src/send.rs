@@ -67,7 +67,7 @@ pub struct Letter {
     pub name: Option<String>,
     /// The content.
     pub content: Vec<u8>,
-    /// What it states about itself.
+    /// The statements of the letter about itself.
     pub header: Header,
 }
 

@@ -1,3 +1,5 @@
+//! Tests of headers: signatures, sizes, texts, and bytes that are no header.
+
 use super::fields::{SIGNATURE_FIELD, parse, push_signature, write};
 use super::*;
 use crate::fragment::Reassembler;

@@ -49,7 +49,7 @@ async fn write(scene: &Scene, signer: Option<&Signer>, letters: &[Letter]) {
     sent.unwrap();
 }
 
-/// Posts a letter with this header to the identity, whoever wrote the header.
+/// Posts a letter with this header, which somebody else may have written, to the identity.
 async fn post(scene: &Scene, header: &[u8], content: &[u8]) {
     let place = board_place(&scene.client.board().await.unwrap()).unwrap();
     let writer = Writer::new(params().clue(), &key(&scene.address()), place.clone()).unwrap();
