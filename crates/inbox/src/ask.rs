@@ -58,13 +58,12 @@ impl<S: Storage> Inbox<S> {
         let read = |scan: Scan| Some((indices(&scan.job, &scan.file)?, scan));
         let read: Vec<(Vec<u64>, Scan)> = scans.into_iter().filter_map(read).collect();
         self.store.write(|tx| {
-            for (mut indices, scan) in read {
+            for (indices, scan) in read {
                 let Scan { number, job, .. } = scan;
                 // Another process may have taken the scan in meanwhile, or removed it.
                 if !DIGESTS.has(tx, &number)? {
                     continue;
                 }
-                indices.retain(|index| job.fork.is_none_or(|fork| *index < fork));
                 waiting::begin(tx, number, &job, indices)?;
             }
             Ok(())

@@ -166,8 +166,6 @@ pub(crate) fn meet<T: Edit>(tx: &mut T, board: &Board) -> Result<(), T::Error> {
     let seen = marks.last().map_or(0, |(length, _)| *length);
     let cursor = Number::Cursor.get(tx)?;
     if forked.is_none() && cursor > end {
-        // Without such a mark nothing is known of the messages before the cursor.
-        common = 0;
         forked = Some(true);
     }
     if let Some(differs) = forked {

@@ -12,6 +12,7 @@ use crate::table::{FOUND, JOBS, KEPT, Number, SPARES};
 use crate::{expired, waiting};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A range whose digest or scan did not decode, or whose messages were found and not fetched in time.
@@ -361,6 +362,12 @@ pub(crate) fn settle_all<T: Edit>(tx: &mut T) -> Result<(), T::Error> {
     note_arrived(tx, &[])
 }
 
+/// Returns the indices of the messages of a kept range that were received since it is kept.
+pub(crate) fn received<T: Look>(tx: &T, place: u64) -> Result<BTreeSet<u64>, T::Error> {
+    let found = FOUND.range(tx, (place, 0)..=(place, u64::MAX))?;
+    Ok(found.into_iter().map(|((_, index), ())| index).collect())
+}
+
 /// Removes the notes about messages from `common` on, where the board now has another history.
 pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
     for (number, mut read) in SPARES.all(tx)? {
@@ -383,8 +390,7 @@ pub(crate) fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> 
             // This number partly counted messages that the board no longer has.
             keeping.kept.exact = false;
             FOUND.clear(tx, (place, common)..=(place, u64::MAX))?;
-            let found = FOUND.range(tx, (place, 0)..=(place, u64::MAX))?;
-            keeping.kept.read = found.len() as u64;
+            keeping.kept.read = received(tx, place)?.len() as u64;
         }
         settle(tx, place, &keeping)?;
     }

@@ -155,9 +155,9 @@ fn take_scan<T: Edit>(
     let Some(of) = before(&job.stride(), fork) else {
         return Ok(Vec::new());
     };
-    let found: BTreeSet<u64> = indices.into_iter().filter(|index| *index < fork).collect();
-    waiting::begin(tx, number, job, found.iter().copied().collect())?;
+    let found: BTreeSet<u64> = indices.iter().copied().collect();
     canary::assess(tx, &[of], &found)?;
+    waiting::begin(tx, number, job, indices)?;
     // The messages count as received when an answer contains them.
     kept::note_read(tx, number, job, &of, &[])?;
     let outcome = Outcome::Delivered {
@@ -292,7 +292,10 @@ fn deliver<T: Edit>(
     let mut messages = Vec::new();
     for number in added {
         // Those of muted senders are not reported.
-        if MESSAGES.get(tx, &number)?.is_some_and(|record| !record.read) {
+        if MESSAGES
+            .get(tx, &number)?
+            .is_some_and(|record| !record.read)
+        {
             messages.push(number);
         }
     }

@@ -5,7 +5,7 @@ use crate::job::{Job, Kind};
 use crate::kept::{self, Kept};
 use crate::span::span;
 use crate::storage::{Edit, Look, Storage};
-use crate::table::{FOUND, JOBS, Number, WAITING};
+use crate::table::{JOBS, Number, WAITING};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -46,8 +46,8 @@ pub(crate) fn within<T: Look>(tx: &T, range: &Range<u64>) -> Result<Vec<u64>, T:
     Ok(indices)
 }
 
-/// Records the messages that a scan found, without those that were received since its range was kept, in one write
-/// whatever their number. Has no effect if they were recorded before.
+/// Records the messages that a scan found, in one write whatever their number: those that the board still has, without
+/// those that were received since its range was kept. Has no effect if they were recorded before.
 pub(crate) fn begin<T: Edit>(
     tx: &mut T,
     number: u64,
@@ -57,9 +57,9 @@ pub(crate) fn begin<T: Edit>(
     if WAITING.has(tx, &number)? {
         return Ok(());
     }
+    indices.retain(|index| scan.fork.is_none_or(|fork| *index < fork));
     if let Some(place) = scan.again {
-        let received = FOUND.range(tx, (place, 0)..=(place, u64::MAX))?;
-        let received: BTreeSet<u64> = received.into_iter().map(|((_, index), ())| index).collect();
+        let received = kept::received(tx, place)?;
         indices.retain(|index| !received.contains(index));
     }
     WAITING.put(tx, &number, &indices)

@@ -4,8 +4,8 @@
 use crate::send::{board_mark, board_place};
 use crate::{Identity, Inbox, MailError};
 use omr_inbox::Mark;
+use omr_remote::Client;
 use omr_remote::v1::Board;
-use omr_remote::{Client, RemoteError};
 use std::fmt::{self, Display, Formatter};
 
 /// The number of blocks by which an operator may be behind another one and is still used.
@@ -108,7 +108,11 @@ pub async fn choose(
         .into_iter()
         .enumerate()
     {
-        match seen(answer, identity, &marks) {
+        let view = match answer {
+            Ok((board, hashes)) => seen(&board, &hashes, identity, &marks),
+            Err(error) => Err(error.into()),
+        };
+        match view {
             Ok(view) => views.push((at, view)),
             Err(error) => {
                 let text = error.to_string();
@@ -135,16 +139,16 @@ pub async fn choose(
 
 /// Checks an operator's answer, and compares it with what the inbox has seen.
 ///
-/// Errors: `Remote`, `Board`, and those of [`Identity::check`].
+/// Errors: `Board`, and those of [`Identity::check`].
 fn seen(
-    answer: Result<(Board, Vec<Option<[u8; 32]>>), RemoteError>,
+    board: &Board,
+    hashes: &[Option<[u8; 32]>],
     identity: &Identity,
     marks: &[Mark],
 ) -> Result<View, MailError> {
-    let (board, hashes) = answer?;
-    identity.check(&board_place(&board)?)?;
-    board_mark(&board)?;
-    Ok(View::new(&board, marks, &hashes))
+    identity.check(&board_place(board)?)?;
+    board_mark(board)?;
+    Ok(View::new(board, marks, hashes))
 }
 
 /// Chooses one of the operators, if there are any, and returns what is wrong with the others.

@@ -1,5 +1,6 @@
 //! Trials of the service with real processes: load, crashes, hostile clients, mail.
 
+mod branches;
 mod chaos;
 mod command;
 mod error;
@@ -9,6 +10,7 @@ pub mod mail;
 mod place;
 mod process;
 
+pub use branches::{BranchFigures, Branches};
 pub use chaos::{Chaos, Figures, Kind, Outcome};
 pub use error::TrialError;
 pub use hostile::{Hostile, HostileFigures};

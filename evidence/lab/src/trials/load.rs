@@ -82,6 +82,7 @@ impl Load {
         let recipients = jobs.map_or(0, |jobs| jobs.recipients);
         let room = Room {
             params: params.clone(),
+            board: String::new(),
             keys: keys.map_or(0, KeyLoad::total) + u32::from(recipients) + 1,
             // The server's own limit, unless more are requested.
             digest_messages: jobs.map_or(0, |jobs| jobs.messages).max(1 << 20),

@@ -2,7 +2,7 @@
 //! way. At the end every letter is in its recipient's inbox, once.
 
 mod letters;
-mod people;
+pub(crate) mod people;
 mod stage;
 mod traffic;
 
@@ -141,6 +141,7 @@ impl Mail {
     fn stage(&self, set: &ParamSet) -> Result<Stage<'_>, TrialError> {
         let room = Room {
             params: self.site.params.clone(),
+            board: String::new(),
             keys: 2 * u32::from(self.recipients),
             digest_messages: self.messages.max(1 << 20),
         };

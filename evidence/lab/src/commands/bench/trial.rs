@@ -1,10 +1,10 @@
-//! Trials with real processes: `omr-lab bench chaos`, `hostile`, `load` and `mail`.
+//! Trials with real processes: `omr-lab bench chaos`, `hostile`, `load`, `mail` and `ledger`.
 
 use super::Output;
 use crate::error::LabError;
 use crate::trials::load::{Load, Progress};
 use crate::trials::mail::Mail;
-use crate::trials::{Chaos, Hostile, Kind, TrialError};
+use crate::trials::{Branches, Chaos, Hostile, Kind, TrialError};
 use clap::ValueEnum;
 
 pub(super) fn chaos(chaos: &Chaos, out: &Output<'_>) -> Result<(), LabError> {
@@ -35,6 +35,12 @@ pub(super) fn load(load: &Load, out: &Output<'_>) -> Result<(), LabError> {
 
 pub(super) fn mail(mail: &Mail, out: &Output<'_>) -> Result<(), LabError> {
     let figures = watched(out, |progress| mail.run(progress))?;
+    out.show(&figures)?;
+    Ok(figures.verdict()?)
+}
+
+pub(super) fn ledger(branches: &Branches, out: &Output<'_>) -> Result<(), LabError> {
+    let figures = watched(out, |progress| branches.run(progress))?;
     out.show(&figures)?;
     Ok(figures.verdict()?)
 }

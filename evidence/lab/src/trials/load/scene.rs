@@ -11,6 +11,8 @@ use tokio::runtime::Runtime;
 pub(crate) struct Room {
     /// The parameter set of the board.
     pub(crate) params: String,
+    /// Further lines of the board's table.
+    pub(crate) board: String,
     /// The number of keys that its clients register together.
     pub(crate) keys: u32,
     /// The most messages of a digest.
@@ -42,13 +44,14 @@ impl Scene {
     pub(crate) fn new(parent: Option<&Path>, room: &Room) -> Result<Self, TrialError> {
         let Room {
             params,
+            board,
             keys,
             digest_messages,
         } = room;
         // A quarter of all keys is reserved for clients with a token.
         let all_keys = 2 * keys;
         let tables = format!(
-            "[board]\nparams = \"{params}\"\n\
+            "[board]\nparams = \"{params}\"\n{board}\
              [access]\nanonymous_post = true\nanonymous_detect = true\n\
              [limits]\nmessages_per_second = 10000000\nkeys = {keys}\nall_keys = {all_keys}\n\
              digest_messages = {digest_messages}\n"
@@ -77,7 +80,14 @@ impl Scene {
     ///
     /// Errors: `Io`, `Command`.
     pub(crate) fn token(&self, name: &str) -> Result<String, TrialError> {
-        self.place.token(name, &["post", "detect"])
+        self.token_for(name, &["post", "detect"])
+    }
+
+    /// Returns a token with these rights. The server learns it when it starts afterwards.
+    ///
+    /// Errors: `Io`, `Command`.
+    pub(crate) fn token_for(&self, name: &str, rights: &[&str]) -> Result<String, TrialError> {
+        self.place.token(name, rights)
     }
 
     /// Starts the server. A second start uses the same address.

@@ -455,7 +455,7 @@ fn list(
     inbox: &Inbox,
     retired: &[Retired],
 ) -> Result<(), CliError> {
-    let messages = chosen(style, inbox.list(true)?);
+    let messages = to_show(style, inbox.list(true)?);
     let names = Names::of(home)?;
     let (incomplete, unopened) = inbox.leftovers()?;
     let has_retired = !retired.is_empty();
@@ -531,8 +531,8 @@ fn list(
     Ok(())
 }
 
-/// Returns the letters to be listed of all letters.
-fn chosen(style: Style, mut letters: Vec<Listed>) -> Vec<Listed> {
+/// Returns those of all letters that a list in this style contains.
+fn to_show(style: Style, mut letters: Vec<Listed>) -> Vec<Listed> {
     let is_unread = |letter: &&Listed| !letter.read;
     let unread: BTreeSet<String> = letters
         .iter()

@@ -172,6 +172,7 @@ mod tests {
             read: false,
             name: None,
             retired: None,
+            withdrawn: false,
             header: Some(Heading {
                 sender,
                 ..Heading::default()
