@@ -156,16 +156,23 @@ impl Draft {
         self.letters.iter().map(|parts| parts.len() as u64)
     }
 
+    /// Seals all letters, for a ledger that carries them to its boards. Returns the messages in the order of the letters
+    /// and their parts.
+    ///
+    /// Errors: `Letter`.
+    pub fn seal(self) -> Result<Vec<v1::Message>, MailError> {
+        let writer = Writer::new(self.set.clue(), &self.key, self.place)?;
+        let written = seal(&writer, &self.letters.concat())?;
+        Ok(written.into_iter().map(to_wire).collect())
+    }
+
     /// Seals and posts all letters in one call. Parts that somebody copied during the post and posted first are on the
     /// board already; the other parts are posted beside them.
     ///
     /// Errors: `Letter`, `Remote`. Posts before the one that failed stay.
     pub async fn post(self, client: &Client) -> Result<Vec<Sent>, MailError> {
         let lengths: Vec<u64> = self.messages().collect();
-        let writer = Writer::new(self.set.clue(), &self.key, self.place)?;
-        let written = seal(&writer, &self.letters.concat())?;
-        let messages = written.into_iter().map(to_wire).collect();
-        let posted = client.post(messages).await?;
+        let posted = client.post(self.seal()?).await?;
         Ok(divide(&posted, &lengths))
     }
 }

@@ -5,6 +5,7 @@ mod fake;
 use fake::{Fake, Fault};
 use omr_remote::v1::{LedgerBlock, LedgerMessage, Message};
 use omr_remote::{Followed, Ledger, RemoteError};
+use std::ops::Range;
 use tonic::Code;
 
 /// A node's branch from height 10 on, which may change while it is read.
@@ -80,9 +81,13 @@ async fn a_board_takes_every_branch_of_its_ledger() {
         .iter()
         .map(|block| block.messages.len() as u64)
         .sum();
+    assert_eq!(followed.appended, 5);
     assert_eq!(
-        (followed.appended, followed.withdrawn),
-        (5, vec![kept..messages])
+        followed.withdrawn,
+        vec![Range {
+            start: kept,
+            end: messages
+        }]
     );
     assert_eq!(on_board(&fake), node.blocks);
     // A node that is behind withdraws nothing.

@@ -21,6 +21,7 @@ mod keys;
 mod letters;
 mod mail;
 mod masks;
+mod operators;
 mod paper;
 mod pdq;
 mod refusals;

@@ -140,7 +140,9 @@ impl Store {
         check_blocks(self, blocks)?;
         // Nothing is sealed and nothing expires meanwhile.
         let _one_at_a_time = lock(&inner.sealing);
-        let planned = inner.meta.view(|view| Plan::new(view, blocks))?;
+        let planned = inner
+            .meta
+            .view(|view| Plan::new(view, blocks, inner.fork_blocks))?;
         let plan = match planned {
             Ok(plan) => plan,
             Err(refusal) => return Ok(Err(refusal)),
@@ -289,10 +291,14 @@ impl Store {
 }
 
 impl Plan {
-    /// Compares blocks with those on the board.
+    /// Compares blocks with those on the board, at most `depth` of which can be withdrawn.
     ///
     /// Errors: [`StoreError::Row`], and those of the database.
-    fn new(view: &View, blocks: &[Block]) -> Result<Result<Self, BlockRefusal>, StoreError> {
+    fn new(
+        view: &View,
+        blocks: &[Block],
+        depth: u64,
+    ) -> Result<Result<Self, BlockRefusal>, StoreError> {
         if let Some(refusal) = detached(blocks) {
             return Ok(Err(refusal));
         }
@@ -336,13 +342,14 @@ impl Plan {
         let Some(other) = at(view, next.height)? else {
             return Ok(Ok(Self { known, fork: None }));
         };
+        let mut lowest = (tip.height + 1).saturating_sub(depth);
         if other.range.start < state.sealed {
-            let expected =
-                first_from(view, state.sealed)?.map_or(tip.height + 1, |placed| placed.height);
-            return Ok(Err(BlockRefusal::Deep(Mismatch::new(
-                expected,
-                next.height,
-            ))));
+            // The end was higher when these messages were sealed.
+            let unsealed = first_from(view, state.sealed)?;
+            lowest = lowest.max(unsealed.map_or(tip.height + 1, |placed| placed.height));
+        }
+        if next.height < lowest {
+            return Ok(Err(BlockRefusal::Deep(Mismatch::new(lowest, next.height))));
         }
         let fork = Some(Fork {
             height: next.height,

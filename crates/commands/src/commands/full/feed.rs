@@ -232,7 +232,7 @@ fn report(fed: &FeedBlocksResponse, args: &Feed, ui: &Ui) -> Result<(), CliError
     }
     let FeedBlocksResponse { appended, tip, .. } = fed;
     io::print(&format!(
-        "{appended} blocks appended, the last has height {tip}\n"
+        "blocks appended: {appended}; height of the last one: {tip}\n"
     ))
     .map_err(CliError::from)
 }

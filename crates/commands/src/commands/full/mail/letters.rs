@@ -10,12 +10,16 @@ use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use crate::io;
 use crate::spans::{in_words, spans};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use omr_console::Ui;
 use omr_mail::{
     Address, Draft, Header, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, new_thread,
 };
 use omr_protocol::Sealing;
+use omr_remote::v1::Message;
 use serde::Serialize;
+use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -101,6 +105,10 @@ pub(crate) struct Send {
     /// Post letters of more messages than the address allows: they may never arrive
     #[arg(long)]
     pub(crate) large: bool,
+    /// Print the messages instead of posting them, each as a line of JSON with its clue and payload: a ledger brings them
+    /// to its board
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) unposted: bool,
     /// Print one JSON object for each file
     #[arg(long)]
     pub(crate) json: bool,
@@ -123,6 +131,7 @@ Examples:
   omr send --to alice/clue.key --server http://127.0.0.1:7600 letter.txt
   omr send --to bob --signed --subject Dinner letter.txt
   omr send --reply 3 answer.txt         # to the sender of letter 3
+  omr send --to bob --unposted letter.txt > messages.jsonl
 
 --to takes a file with an address, a short address or a clue.key, - for one of these on standard input, a short address \
 itself (omr1.., or omr1..@URL with the server that has it), or a contact's name. A short address is resolved from contacts \
@@ -287,6 +296,10 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
         let client = connect(server.endpoint(), ui)?;
         let draft = Draft::new(&client, &to, &files, &rules).await?;
         warn_of_length(args, &to, &draft, ui);
+        if args.unposted {
+            print_messages(draft.seal()?)?;
+            return Ok(Vec::new());
+        }
         Ok(draft.post(&client).await?)
     })?;
     drop(bar);
@@ -295,6 +308,15 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
         if let Some(text) = of_copies(file, sent) {
             ui.warn(&text);
         }
+    }
+    Ok(())
+}
+
+/// Prints messages as the entries of a block in `omr feed`, without their ids in the ledger.
+fn print_messages(messages: Vec<Message>) -> Result<(), CliError> {
+    for Message { clue, payload } in messages {
+        let (clue, payload) = (STANDARD.encode(clue), STANDARD.encode(payload));
+        io::print_json(&json!({ "clue": clue, "payload": payload }))?;
     }
     Ok(())
 }
