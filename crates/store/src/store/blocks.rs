@@ -291,7 +291,7 @@ impl Store {
 }
 
 impl Plan {
-    /// Compares blocks with those on the board, at most `depth` of which can be withdrawn.
+    /// Compares blocks with those on the board, whose last `depth` blocks can be withdrawn.
     ///
     /// Errors: [`StoreError::Row`], and those of the database.
     fn new(
