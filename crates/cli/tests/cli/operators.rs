@@ -198,6 +198,20 @@ fn letters_of_a_ledger_arrive_through_either_operator() {
     let behind = "5 blocks behind another operator";
     assert!(warnings.contains(behind), "{warnings}");
     assert_eq!(lines(&report).len(), 4);
+    // Keys that are made again begin with a block.
+    let stem = "legal winner thank year wave sausage worth";
+    let words = format!("{stem} useful {stem} useful {stem} title");
+    scene.write("words.txt", words.as_bytes());
+    let args = "id new --home again --from-words words.txt --json --birthday-height";
+    let again = |height: &str| {
+        let args: Vec<&str> = args
+            .split(' ')
+            .chain([height, "--server", &two.server.url])
+            .collect();
+        scene.run(&args)
+    };
+    again("8").refused(1, &["height of the board's last block, 7, found 8"]);
+    assert_eq!(again("3").json()["birthday"], 3);
     drop(one);
     let (_, warnings) = fetch(&scene);
     assert!(warnings.contains("no answer"), "{warnings}");

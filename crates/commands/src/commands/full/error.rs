@@ -78,6 +78,9 @@ pub(crate) enum FullError {
          board's end"
     )]
     BirthdayOfNew,
+    /// The ledger's board has no block of the birthday's height yet.
+    #[error("expected a birthday up to the height of the board's last block, {}, found {}", .0.expected, .0.found)]
+    BirthdayHeight(Mismatch<u64>),
     /// The board is shorter than the birthday.
     #[error("expected a birthday of at most {}, the messages that the board has had, found {}", .0.expected, .0.found)]
     Birthday(Mismatch<u64>),

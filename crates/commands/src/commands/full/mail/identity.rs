@@ -100,6 +100,14 @@ pub(crate) struct IdNew {
     /// [default: 0, the board's first message]
     #[arg(long, value_name = "INDEX")]
     pub(crate) birthday: Option<u64>,
+    /// Height of the ledger's first block that can have messages for keys that are made again, on a ledger's board
+    #[arg(
+        long,
+        value_name = "HEIGHT",
+        requires = "server",
+        conflicts_with = "birthday"
+    )]
+    pub(crate) birthday_height: Option<u64>,
     #[command(flatten)]
     pub(crate) locking: Locking,
     /// Make an address for plain clues (not recommended: an attacker can overflow everybody's digest)
@@ -265,12 +273,16 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
     let is_old = taken_over || args.words.from_words.is_some();
     let words = args.words.wanted()?;
     let (new, end) = plan(args, server.as_ref(), ui).await?;
-    check_birthday(args.birthday, is_old, end.as_ref())?;
+    let birthday = match args.birthday_height.zip(server.as_ref()) {
+        Some((height, server)) => Some(first_from(height, server, ui).await?),
+        None => args.birthday,
+    };
+    check_birthday(birthday, is_old, end.as_ref())?;
     let home = with_passphrase(args, home)?;
     if let Some(words) = words.as_ref().filter(|_| args.words.words) {
         // An attempt that is interrupted later is completed with these words.
-        let birthday = end.as_ref().map_or(0, |end| end.length);
-        io::print(&printed(words, Some(birthday)))?;
+        let new_birthday = end.as_ref().map_or(0, |end| end.length);
+        io::print(&printed(words, Some(new_birthday)))?;
     }
     let mut identity = match &words {
         Some(words) => Identity::of_words(&home, &new, words)?,
@@ -280,7 +292,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         // The keys were in the folder before.
         home.set_passphrase(home.passphrase())?;
     }
-    match (end, args.birthday) {
+    match (end, birthday) {
         // Nobody can have written to the keys before they were made.
         (Some(end), _) if !is_old => identity.begin_at(&end)?,
         (_, Some(birthday)) => identity.born_at(birthday)?,
@@ -292,7 +304,7 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         } else {
             "the keys of the words are made again"
         };
-        ui.note(&match args.birthday {
+        ui.note(&match birthday {
             Some(birthday) => format!("{whose}: the first fetch begins with message {birthday}"),
             None => format!("{whose}: the first fetch looks at the whole board"),
         });
@@ -307,6 +319,20 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
         None => "now register with a server: `omr id register --server URL`",
     });
     Ok(())
+}
+
+/// Returns the index of the first message of a ledger's blocks from a height on.
+async fn first_from(height: u64, server: &Server, ui: &Ui) -> Result<u64, CliError> {
+    let client = connect(server.endpoint(), ui)?;
+    let end = height.saturating_add(1);
+    if let Some(block) = client.blocks(height..end).await?.pop() {
+        return Ok(block.start);
+    }
+    // The board may begin with a later block.
+    match client.tip().await?.map(|tip| tip.height) {
+        Some(tip) if height <= tip => Ok(0),
+        tip => Err(FullError::BirthdayHeight(Mismatch::new(tip.unwrap_or(0), height)).into()),
+    }
 }
 
 /// Checks that a birthday is for keys that are made again, and not beyond the end of the server's board.
