@@ -15,7 +15,7 @@ type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 19] = [
+    let steps: [(&str, Step<'_>); 18] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -52,10 +52,12 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
             ];
             cargo(root, &args, Some(("RUSTDOCFLAGS", "-D warnings")))
         }),
-        ("timing", &|| timing::check(root)),
         ("test", &|| test::run(root, &[])),
         ("trials", &|| trials::run(root)),
-        ("hardware", &|| hardware::check(root)),
+        // Each of them is busy on one core for most of the time.
+        ("timing, hardware", &|| {
+            both(&|| timing::check(root), &|| hardware::check(root))
+        }),
         ("browser", &|| browser::check(root)),
         ("web", &|| web::check(root, false)),
         ("python", &|| python::check(root)),
@@ -68,6 +70,21 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         println!("== {name}: ok, {:.0} s", start.elapsed().as_secs_f64());
     }
     Ok(())
+}
+
+/// Runs two checks at once.
+fn both(
+    one: &(dyn Fn() -> Result<(), XtaskError> + Sync),
+    other: &(dyn Fn() -> Result<(), XtaskError> + Sync),
+) -> Result<(), XtaskError> {
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(other);
+        let first = one();
+        let second = beside
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        first.and(second)
+    })
 }
 
 pub(crate) fn cargo(

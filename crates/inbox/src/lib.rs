@@ -49,6 +49,8 @@ mod error;
 mod exchange;
 mod expired;
 mod fetch;
+#[cfg(feature = "measure")]
+mod fill;
 mod header;
 mod history;
 mod inbox;

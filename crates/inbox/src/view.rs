@@ -73,27 +73,36 @@ impl<S: Storage> Inbox<S> {
     pub fn list(&self, all: bool) -> Result<Vec<Listed>, S::Error> {
         self.store.read(|tx| {
             let mut messages = MESSAGES.all(tx)?;
-            let withdrawn = withdrawn::letters(tx)?;
             messages.retain(|(_, record)| all || !record.read);
-            let listed = messages.into_iter().map(|(number, record)| {
-                let body = BODIES.get(tx, &number)?;
-                Ok(Listed {
-                    number,
-                    index: record.index,
-                    further: record.further,
-                    fetched: record.fetched,
-                    bytes: record.bytes,
-                    read: record.read,
-                    name: record.name,
-                    retired: record.retired,
-                    withdrawn: withdrawn.contains(&number),
-                    header: record.header,
-                    first_line: body.and_then(|body| first_line(&body)),
-                })
-            });
-            let mut listed = listed.collect::<Result<Vec<Listed>, S::Error>>()?;
+            let mut listed = listed(tx, messages)?;
             listed.sort_by_key(|message| (message.index, message.number));
             Ok(listed)
+        })
+    }
+
+    /// Returns the last `count` messages with numbers below `end`, in the order in which they came. The time does not
+    /// depend on the number of others.
+    ///
+    /// Errors: those of the storage; `Record`.
+    pub fn page(&self, end: u64, count: u64) -> Result<Vec<Listed>, S::Error> {
+        self.store.read(|tx| {
+            let end = end.min(MESSAGES.next_number(tx)?);
+            let mut messages = Vec::new();
+            // Numbers of deleted letters are missing.
+            let mut width = count;
+            while (messages.len() as u64) < count && width > 0 {
+                let start = end.saturating_sub(width);
+                messages = match end.checked_sub(1) {
+                    Some(last) => MESSAGES.range(tx, start..=last)?,
+                    None => Vec::new(),
+                };
+                width = match start {
+                    0 => 0,
+                    _ => width.saturating_mul(2),
+                };
+            }
+            let extra = (messages.len() as u64).saturating_sub(count) as usize;
+            listed(tx, messages.split_off(extra))
         })
     }
 
@@ -160,6 +169,28 @@ impl<S: Storage> Inbox<S> {
     pub fn pending(&self) -> Result<u64, S::Error> {
         self.store.read(|tx| JOBS.count(tx))
     }
+}
+
+/// Returns entries as they are listed, in the same order.
+fn listed<T: Look>(tx: &T, messages: Vec<(u64, Record)>) -> Result<Vec<Listed>, T::Error> {
+    let withdrawn = withdrawn::letters(tx)?;
+    let listed = messages.into_iter().map(|(number, record)| {
+        let body = BODIES.get(tx, &number)?;
+        Ok(Listed {
+            number,
+            index: record.index,
+            further: record.further,
+            fetched: record.fetched,
+            bytes: record.bytes,
+            read: record.read,
+            name: record.name,
+            retired: record.retired,
+            withdrawn: withdrawn.contains(&number),
+            header: record.header,
+            first_line: body.and_then(|body| first_line(&body)),
+        })
+    });
+    listed.collect()
 }
 
 fn record<T: Look>(tx: &T, number: u64) -> Result<Record, T::Error> {

@@ -157,6 +157,7 @@ Examples:
   omr-lab bench load --only posts --seconds 60 --json
   omr-lab bench load --only keys --keys 10 --key-kind both
   omr-lab bench mail --messages 20000
+  omr-lab bench inbox --letters 100000 --page 50
   omr-lab bench ledger --blocks 100 --messages 10000
   omr-lab bench chaos                       # every fault; 300 kills
   omr-lab bench chaos --only damage --json

@@ -5,6 +5,7 @@ mod chaos;
 mod command;
 mod error;
 mod hostile;
+mod listing;
 pub mod load;
 pub mod mail;
 mod place;
@@ -14,6 +15,7 @@ pub use branches::{BranchFigures, Branches};
 pub use chaos::{Chaos, Figures, Kind, Outcome};
 pub use error::TrialError;
 pub use hostile::{Hostile, HostileFigures};
+pub use listing::{Listing, ListingFigures};
 pub use process::{ServerProcess, Setup};
 
 use clap::Args;

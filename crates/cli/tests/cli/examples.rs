@@ -24,7 +24,7 @@ const LONG_EXAMPLES: [&str; 4] = [
 ];
 
 /// The pages that are run below.
-const PAGES: [&str; 34] = [
+const PAGES: [&str; 35] = [
     "",
     "keygen",
     "params",
@@ -46,6 +46,7 @@ const PAGES: [&str; 34] = [
     "demo",
     "serve",
     "token",
+    "feed",
     "data",
     "completions",
     "man",
@@ -414,6 +415,22 @@ fn identities_and_letters() {
     stage.page("inbox");
     stage.example("omr id new --home work --server http://127.0.0.1:7600 --scheme instantomr");
     stage.page("watch");
+}
+
+#[test]
+fn blocks_of_a_ledger() {
+    let mut stage = Stage::empty();
+    std::fs::create_dir(stage.scene.path("omr-data")).unwrap();
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\ndata = \"omr-data\"\n[board]\nparams = \"{PARAMS}\"\nledger = \"a ledger\"\n"
+    );
+    stage.scene.write("omr.toml", config.as_bytes());
+    stage.ok(
+        "omr token add --file omr-data/tokens.toml --name feeder --may feed > node.token; \
+         printf '{\"height\": 7, \"hash\": \"%064d\", \"parent\": \"%064d\"}\\n' 1 0 > blocks.jsonl",
+    );
+    stage.board = Some(Server::start(&stage, "omr serve --config omr.toml"));
+    stage.page("feed");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::output::Output;
 use crate::error::LabError;
 use crate::help;
 use crate::measure::{CardBench, DecodeBench, RoundsBench, Soak, StreamBench};
-use crate::trials::{Branches, Chaos, Hostile, load, mail};
+use crate::trials::{Branches, Chaos, Hostile, Listing, load, mail};
 use clap::{Args, Subcommand};
 use omr_protocol::Mismatch;
 
@@ -101,6 +101,8 @@ pub(crate) enum BenchCommand {
     Mail(mail::Mail),
     /// A ledger that takes another branch: the server's time, and the calls of a recipient
     Ledger(Branches),
+    /// The newest letters of a large inbox, listed by the library and by the command
+    Inbox(Listing),
     /// Private database queries: against another database's answers, compression alone, a whole query
     #[command(subcommand, after_help = help::BENCH_PDQ)]
     Pdq(pdq::BenchPdq),
@@ -129,6 +131,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::CompareBuilds(args) => compare_builds::run(args, out),
         BenchCommand::Load(load) => trial::load(load, out),
         BenchCommand::Mail(mail) => trial::mail(mail, out),
+        BenchCommand::Inbox(listing) => trial::inbox(listing, out),
         BenchCommand::Ledger(branches) => trial::ledger(branches, out),
         BenchCommand::Pdq(command) => pdq::run(command, out),
     }

@@ -1,10 +1,10 @@
-//! Trials with real processes: `omr-lab bench chaos`, `hostile`, `load`, `mail` and `ledger`.
+//! Trials with real processes: `omr-lab bench chaos`, `hostile`, `load`, `mail`, `ledger` and `inbox`.
 
 use super::Output;
 use crate::error::LabError;
 use crate::trials::load::{Load, Progress};
 use crate::trials::mail::Mail;
-use crate::trials::{Branches, Chaos, Hostile, Kind, TrialError};
+use crate::trials::{Branches, Chaos, Hostile, Kind, Listing, TrialError};
 use clap::ValueEnum;
 
 pub(super) fn chaos(chaos: &Chaos, out: &Output<'_>) -> Result<(), LabError> {
@@ -43,6 +43,11 @@ pub(super) fn ledger(branches: &Branches, out: &Output<'_>) -> Result<(), LabErr
     let figures = watched(out, |progress| branches.run(progress))?;
     out.show(&figures)?;
     Ok(figures.verdict()?)
+}
+
+pub(super) fn inbox(listing: &Listing, out: &Output<'_>) -> Result<(), LabError> {
+    let figures = watched(out, |progress| listing.run(progress))?;
+    out.show(&figures)
 }
 
 /// Runs a trial and shows a bar.

@@ -46,6 +46,9 @@ pub(crate) struct InboxArgs {
     /// List read messages, too
     #[arg(long)]
     pub(crate) all: bool,
+    /// List the N letters that came last, read or not; quick in an inbox of any size
+    #[arg(long, value_name = "N", conflicts_with_all = ["all", "conversations"], value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) last: Option<u64>,
     /// List letters by conversation: all letters of those with an unread one
     #[arg(long)]
     pub(crate) conversations: bool,
@@ -56,7 +59,7 @@ pub(crate) struct InboxArgs {
     #[arg(long, help_heading = CANARIES, conflicts_with = "offline")]
     pub(crate) canary: bool,
     /// Show the state of all canaries, without fetching; exit with 1 if one is missing
-    #[arg(long, help_heading = CANARIES, conflicts_with_all = ["canary", "all", "raise_bound", "retry_damaged"])]
+    #[arg(long, help_heading = CANARIES, conflicts_with_all = ["canary", "all", "last", "raise_bound", "retry_damaged"])]
     pub(crate) audit: bool,
     /// Request overflowed ranges again, with this bound: read below what that reveals
     #[arg(long, help_heading = AGAIN, value_name = "K", value_parser = bound(), conflicts_with = "offline")]
@@ -172,6 +175,7 @@ pub(crate) const INBOX: &str = "\
 Examples:
   omr inbox                             # fetch, then list what is new
   omr inbox --all --offline             # list everything, no connection
+  omr inbox --last 20 --offline         # the newest letters
   omr inbox read 3
   omr inbox read 3 4 --out letters
   omr inbox read 3 --json
@@ -246,6 +250,7 @@ struct CanaryLine {
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) all: bool,
+    pub(super) last: Option<u64>,
     pub(super) conversations: bool,
     pub(super) json: bool,
 }
@@ -253,6 +258,7 @@ pub(super) struct Style {
 pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
     let style = Style {
         all: args.all,
+        last: args.last,
         conversations: args.conversations,
         json: args.json,
     };
@@ -455,7 +461,10 @@ fn list(
     inbox: &Inbox,
     retired: &[Retired],
 ) -> Result<(), CliError> {
-    let messages = to_show(style, inbox.list(true)?);
+    let messages = match style.last {
+        Some(count) => inbox.page(u64::MAX, count)?,
+        None => to_show(style, inbox.list(style.all || style.conversations)?),
+    };
     let names = Names::of(home)?;
     let (incomplete, unopened) = inbox.leftovers()?;
     let has_retired = !retired.is_empty();

@@ -122,6 +122,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
     ));
     let style = Style {
         all: false,
+        last: None,
         conversations: false,
         json: args.json,
     };
@@ -157,6 +158,7 @@ pub(super) fn rebuild(
     ));
     let style = Style {
         all: true,
+        last: None,
         conversations: false,
         json: false,
     };
