@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 /// Commands that call a server with a token, and whether they use an identity with a stored one. RECORDER stands for
 /// the server's URL, OLD for a retired identity.
-const CALLING: [(&str, bool); 17] = [
+const CALLING: [(&str, bool); 18] = [
     ("id new --home new --server RECORDER", false),
     ("id register --home ann", true),
     ("id rotate --home ann", true),
@@ -28,6 +28,7 @@ const CALLING: [(&str, bool); 17] = [
     ("inbox rebuild --home ann", true),
     ("watch --home ann --every 100ms --count 1", true),
     ("data backup --server RECORDER --to backup", false),
+    ("feed --server RECORDER blocks.jsonl", false),
     ("worker --server RECORDER", false),
     ("pdq schema RECORDER", false),
     ("pdq query --url RECORDER SQL", false),
@@ -134,6 +135,9 @@ fn every_command_that_calls_a_server_shows_it_the_token_of_the_call() {
     let recorder = Recorder::start();
     let retired = ann(&scene, &recorder);
     scene.write("token.txt", b"filed\n");
+    let hash = "00".repeat(32);
+    let block = format!("{{\"height\": 7, \"hash\": {hash:?}, \"parent\": {hash:?}}}\n");
+    scene.write("blocks.jsonl", block.as_bytes());
     for (line, keeps) in CALLING {
         let bearer = |token: &str| BTreeSet::from([Some(format!("Bearer {token}"))]);
         let sources: [(&[&str], Option<&str>, &str); 4] = [

@@ -46,9 +46,8 @@ Examples:
   omr feed --server http://127.0.0.1:7600 --token-file node.token blocks.jsonl
   my-node --follow | omr feed --server http://127.0.0.1:7600 --token TOKEN -
 
-A block is one line of JSON:
-  {\"height\": 7, \"hash\": HEX, \"parent\": HEX,
-   \"messages\": [{\"id\": HEX, \"clue\": BASE64, \"payload\": BASE64}]}
+A block is one line of JSON: {\"height\": 7, \"hash\": HEX, \"parent\": HEX, \"messages\": [{\"id\": HEX, \
+\"clue\": BASE64, \"payload\": BASE64}]}. `omr send --unposted` prints clue and payload.
 
 Blocks that are on the board already change nothing, so that a feed can be repeated. A block whose \
 height another one has begins another branch: that one and all after it are withdrawn. The server \
