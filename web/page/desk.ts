@@ -179,6 +179,6 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   }
 
   const busy = { keys, visit };
-  const about = { letters, kept, waiting, muted, ledger, busy, ready, stuck, lost, news, next, sent };
-  return { ...about, prepare, send, reload, remove, mute, retry };
+  const state = { letters, kept, waiting, muted, ledger, busy, ready, stuck, lost, news, next, sent };
+  return { ...state, prepare, send, reload, remove, mute, retry };
 }
