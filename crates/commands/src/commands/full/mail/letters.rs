@@ -12,13 +12,12 @@ use crate::io;
 use crate::spans::{in_words, spans};
 use omr_console::Ui;
 use omr_mail::{
-    Address, Draft, Header, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, new_thread,
+    Address, Draft, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, stated,
 };
 use omr_protocol::Sealing;
 use serde::Serialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Contact {
@@ -267,7 +266,8 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     } else {
         None
     };
-    let header = header(args, reply.as_ref(), signer.is_some());
+    let (subject, media_type) = (args.subject.clone(), args.media_type.clone());
+    let header = stated(signer.is_some(), reply.as_ref(), subject, media_type);
     let mut files = Vec::new();
     for path in &args.files {
         files.push(Letter {
@@ -297,20 +297,6 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
         }
     }
     Ok(())
-}
-
-/// Returns what letters state about themselves. Only a signed letter has a time and a conversation.
-fn header(args: &Send, reply: Option<&Reply>, signed: bool) -> Header {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_secs());
-    let thread = || reply.map_or_else(new_thread, |reply| reply.thread);
-    let subject = reply.and_then(|reply| reply.subject.clone());
-    Header {
-        time: signed.then_some(now),
-        thread: signed.then(thread),
-        subject: args.subject.clone().or(subject),
-        media_type: args.media_type.clone(),
-    }
 }
 
 /// Warns before the post of letters that may not arrive at once.
