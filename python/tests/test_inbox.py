@@ -143,6 +143,63 @@ def test_many_letters_wait_for_further_fetches(eve, bob, homes):
         assert len(again.take()) == 0
 
 
+def test_letters_name_their_senders_and_are_answered(ann, eve):
+    first = eve.send(ann.address, b"At eight?", name="a.txt", signed=True, subject="Dinner", media_type="text/plain")
+    eve.send(ann.address, b"A tip", subject="From nobody")
+    question, tip = ann.take()
+    assert (question.index, question.name, question.subject, question.media_type) == (
+        first[0],
+        "a.txt",
+        "Dinner",
+        "text/plain",
+    )
+    assert question.sender.startswith("omr1") and len(question.thread) == 32 and not question.forged
+    assert abs(question.time - time.time()) < 60
+    assert (tip.subject, tip.sender, tip.forged, tip.thread, tip.time) == ("From nobody", None, False, None, None)
+    # Eve has not published her address, but Ann has it under a name.
+    with pytest.raises(omr.AddressError):
+        ann.reply(question, b"Yes")
+    ann.add_contact("eve", eve.address)
+    ann.reply(question, b"Yes")
+    (answer,) = [letter for letter in eve.take() if letter.data == b"Yes"]
+    assert (answer.thread, answer.subject) == (question.thread, "Dinner")
+    eve.add_contact("ann", ann.address)
+    eve.reply(answer, b"Good", subject="Settled")
+    (last,) = ann.take()
+    assert (last.thread, last.subject, last.sender) == (question.thread, "Settled", question.sender)
+    groups = [[letter.data for letter in group] for group in ann.conversations()]
+    assert [b"At eight?", b"Good"] in groups and [b"A tip"] in groups
+    with pytest.raises(omr.InboxError):
+        ann.reply(tip, b"Who are you?")
+    with pytest.raises(omr.LetterError):
+        eve.send(ann.address, b"x", subject="x" * 257)
+    # Muted letters come, and no fetch tells of them.
+    ann.mute(last.sender)
+    assert ann.muted() == [last.sender.partition("@")[0]]
+    eve.send(ann.address, b"Spam", signed=True)
+    assert list(ann.take()) == []
+    assert [letter.read for letter in ann.letters(all=True) if letter.data == b"Spam"] == [True]
+    assert (ann.unmute("eve"), ann.unmute("eve"), ann.muted()) == (True, False, [])
+    ann.delete(last, tip)
+    assert not {last.number, tip.number} & {letter.number for letter in ann.letters(all=True)}
+    with pytest.raises(omr.InboxError):
+        ann.delete(tip)
+    assert list(ann.take()) == []
+
+
+def test_what_has_no_inbox_shows_name_and_content(ann, eve, homes, url, tmp_path):
+    (index,) = eve.send(ann.address, b"hello", name="a.txt", signed=True, subject="Dinner", media_type="text/plain")
+    client = omr.Client(url)
+    digest = client.digest(client.register(homes / "ann" / "detection.key"), range=range(index, index + 1), bound=2)
+    found = omr.Identity.load(homes / "ann").decode(digest)
+    assert [(letter.name, letter.data) for letter in found] == [("a.txt", b"hello")]
+    digest.save(tmp_path / "digest")
+    files = [COMMAND, "decode", "--secret-key", homes / "ann" / "secret.key", "--digest", tmp_path / "digest"]
+    subprocess.run([*files, "--out", tmp_path / "letters"], check=True, capture_output=True)
+    assert (tmp_path / "letters" / f"{index:06}-a.txt").read_bytes() == b"hello"
+    assert [letter.data for letter in ann.take()] == [b"hello"]
+
+
 def test_canaries_return(ann):
     assert ann.canaries() == []
     ann.post_canary()

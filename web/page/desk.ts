@@ -1,6 +1,6 @@
 // The recipient as the page uses her: letters, visits, and what is told of them.
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
-import type { KeptRange, Listed, Progress, Recipient, Waiting } from "../src/index.js";
+import type { About, KeptRange, Listed, Progress, Recipient, Sent, Waiting } from "../src/index.js";
 import type { Feed } from "./feed.js";
 import { changed, EMPTY, type Change, type Ledger } from "./ledger.js";
 import { isStale, nextVisit, notePublished, type Settings } from "./settings.js";
@@ -33,8 +33,14 @@ export interface Desk {
   next: number;
   /** Places on the board of what she sent since the page was opened. */
   sent: number[];
-  send(to: string, content: string | Uint8Array, name?: string): Promise<void>;
+  send(to: string, content: string | Uint8Array, about: About, name?: string): Promise<Sent>;
   reload(): Promise<Listed[]>;
+  /** Removes a letter. */
+  remove(number: number): Promise<void>;
+  /** Short addresses of muted senders, without their servers. */
+  muted: string[];
+  /** Mutes a sender, or ends that. */
+  mute(sender: string, muted: boolean): Promise<void>;
   /** Has the next visit ask once more for posts whose digests were damaged. */
   retry(): Promise<void>;
 }
@@ -48,6 +54,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
   const [letters, setLetters] = useState<Listed[]>([]);
   const [kept, setKept] = useState<KeptRange[]>([]);
   const [waiting, setWaiting] = useState<Waiting>({ messages: 0, fetches: 0 });
+  const [muted, setMuted] = useState<string[]>([]);
   const [ledger, tell] = useReducer<Ledger, Change>(changed, EMPTY);
   const [keys, setKeys] = useState<Progress>();
   const [visit, setVisit] = useState<Progress>();
@@ -64,6 +71,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     setLetters(found);
     setKept(await me.keptRanges());
     setWaiting(await me.waiting());
+    setMuted(await me.muted());
     return found;
   }, [me]);
 
@@ -124,9 +132,10 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     tell({ do: "begin", deed: "visit", at: new Date() });
     let [outcome, fresh] = ["", 0];
     try {
-      const before = (await me.letters()).length;
+      const before = new Set((await me.letters()).map(({ number }) => number));
       const { warnings } = await me.fetch(setVisit);
-      fresh = (await reload()).length - before;
+      // Those of muted senders are read already, and not told.
+      fresh = (await reload()).filter(({ number, read }) => !read && !before.has(number)).length;
       const found = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
       outcome = [...warnings.map((warning) => `Warning: ${warning}.`), found].join(" ");
     } catch (error) {
@@ -141,12 +150,13 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     visiting.current = false;
   }
 
-  async function send(to: string, content: string | Uint8Array, name?: string): Promise<void> {
+  async function send(to: string, content: string | Uint8Array, about: About, name?: string): Promise<Sent> {
     tell({ do: "begin", deed: "letter", at: new Date() });
     try {
-      const { indices } = await me.send(to, content, name);
-      setSent((before) => [...before, ...indices.filter((index) => index !== undefined)]);
+      const found = await me.send(to, content, name, about);
+      setSent((before) => [...before, ...found.indices.filter((index) => index !== undefined)]);
       tell({ do: "end", deed: "letter", outcome: `Your letter to ${short(to)}` });
+      return found;
     } catch (error) {
       tell({ do: "end", deed: "letter", outcome: `Not sent: ${reason(error)}` });
       throw error;
@@ -158,6 +168,17 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     await reload();
   }
 
+  async function remove(number: number): Promise<void> {
+    await me.delete(number);
+    await reload();
+  }
+
+  async function mute(sender: string, muted: boolean): Promise<void> {
+    await (muted ? me.mute(sender) : me.unmute(sender));
+    await reload();
+  }
+
   const busy = { keys, visit };
-  return { letters, kept, waiting, ledger, busy, ready, stuck, lost, prepare, news, next, sent, send, reload, retry };
+  const state = { letters, kept, waiting, muted, ledger, busy, ready, stuck, lost, news, next, sent };
+  return { ...state, prepare, send, reload, remove, mute, retry };
 }

@@ -1,17 +1,18 @@
 // Letters: all of them, and one that is read.
 import { useEffect, useState } from "preact/hooks";
 import type { KeptRange, Letter, Listed, Recipient, Waiting } from "../src/index.js";
+import { about, code, conversations, from } from "./conversations.js";
 import type { Desk } from "./desk.js";
 import { save } from "./save.js";
 import { Envelope, Failure, Title } from "./parts.js";
 import { day, fileName, grouped, reason as why, several, size } from "./words.js";
 
 export function Inbox({ desk }: { desk: Desk }) {
-  const newest = desk.letters.toSorted((a, b) => b.index - a.index);
+  const groups = conversations(desk.letters);
   return (
     <>
       <Title>Letters</Title>
-      {newest.length === 0 ? (
+      {groups.length === 0 ? (
         <div class="empty">
           <Envelope />
           <p>
@@ -20,9 +21,16 @@ export function Inbox({ desk }: { desk: Desk }) {
         </div>
       ) : (
         <ul class="letters">
-          {newest.map((letter) => (
-            <li key={letter.number}>
-              <Row letter={letter} />
+          {groups.map((letters) => (
+            <li key={letters[0]?.number}>
+              {letters.length > 1 && (
+                <p class="conversation">
+                  Conversation: <bdi>{about(letters)}</bdi>
+                </p>
+              )}
+              {letters.map((letter) => (
+                <Row key={letter.number} letter={letter} />
+              ))}
             </li>
           ))}
         </ul>
@@ -31,7 +39,27 @@ export function Inbox({ desk }: { desk: Desk }) {
       {desk.kept.map((range) => (
         <Kept key={range.start} range={range} desk={desk} />
       ))}
+      {desk.muted.length > 0 && (
+        <details class="hint">
+          <summary>{several(desk.muted.length, "muted sender")}</summary>
+          {desk.muted.map((sender) => (
+            <p key={sender}>
+              {sender} <Mute desk={desk} sender={sender} />
+            </p>
+          ))}
+        </details>
+      )}
     </>
+  );
+}
+
+/** Has the letters of a sender count as read, or no more. */
+function Mute({ desk, sender }: { desk: Desk; sender: string }) {
+  const muted = desk.muted.includes(code(sender));
+  return (
+    <button type="button" onClick={() => void desk.mute(sender, !muted)}>
+      {muted ? "Unmute" : "Mute this sender"}
+    </button>
   );
 }
 
@@ -72,17 +100,19 @@ function Kept({ range, desk }: { range: KeptRange; desk: Desk }) {
   );
 }
 
-function title({ name, firstLine }: Listed): string {
-  return name ?? (firstLine === undefined || firstLine === "" ? "Without words" : firstLine);
+function title({ subject, name, firstLine }: Listed): string {
+  return subject ?? name ?? (firstLine === undefined || firstLine === "" ? "Without words" : firstLine);
 }
 
 function Row({ letter }: { letter: Listed }) {
   const { number, read, fetched, bytes, name } = letter;
+  const sender = from(letter);
   return (
     <a href={`#letters/${number}`} class={read ? "letter" : "letter unread"}>
       {!read && <span class="hidden">Unread: </span>}
       <bdi class="title">{title(letter)}</bdi>
       <span class="hint">
+        {sender !== undefined && `From ${sender}, `}
         {name !== undefined && "File, "}
         {size(bytes)}, {day(new Date(fetched * 1000))}
       </span>
@@ -90,7 +120,14 @@ function Row({ letter }: { letter: Listed }) {
   );
 }
 
-export function Reading({ me, desk, number }: { me: Recipient; desk: Desk; number: number }) {
+interface Read {
+  me: Recipient;
+  desk: Desk;
+  number: number;
+  answer: (letter: Listed) => void;
+}
+
+export function Reading({ me, desk, number, answer }: Read) {
   const [letter, setLetter] = useState<Letter>();
   const [failure, setFailure] = useState<string>();
   const listed = desk.letters.find((one) => one.number === number);
@@ -110,12 +147,58 @@ export function Reading({ me, desk, number }: { me: Recipient; desk: Desk; numbe
       {listed !== undefined && (
         <p class="hint">
           Came to this device on {day(new Date(listed.fetched * 1000))}. It lies on the board for all to see, at place{" "}
-          {listed.index}; only you can open it. It does not say who wrote it, unless its text does.
+          {listed.index}; only you can open it. <Author letter={listed} />
         </p>
       )}
+      {listed !== undefined && <Acts letter={listed} desk={desk} answer={answer} />}
       <Failure text={failure} />
       {letter !== undefined && <Body letter={letter} number={number} />}
     </article>
+  );
+}
+
+/** Who wrote a letter and when, as far as it proves or says that. */
+function Author({ letter: { sender, forged, written, unreadable } }: { letter: Listed }) {
+  if (unreadable !== undefined) return <>Who wrote it cannot be read: {unreadable}.</>;
+  const when = written === undefined ? "" : ` It says that it was written on ${day(new Date(written * 1000))}.`;
+  if (forged) {
+    return (
+      <strong>
+        (forged) The signature does not match the sender that it names: somebody else wrote it, or it was written to
+        somebody else, or altered.{when}
+      </strong>
+    );
+  }
+  if (sender === undefined) return <>It does not say who wrote it, unless its text does.{when}</>;
+  return (
+    <>
+      The owner of <code class="from">{sender}</code> signed it for you.{when}
+    </>
+  );
+}
+
+/** What may be done with a letter; a server sees an answer alone, as every letter. */
+function Acts({ letter, desk, answer }: { letter: Listed; desk: Desk; answer: (letter: Listed) => void }) {
+  const { number, sender } = letter;
+  async function remove(): Promise<void> {
+    if (!confirm("Delete this letter? Nothing brings it back.")) return;
+    await desk.remove(number);
+    location.hash = "letters";
+  }
+  return (
+    <p class="buttons">
+      {sender !== undefined && (
+        <>
+          <button type="button" class="main" onClick={() => answer(letter)}>
+            Answer
+          </button>
+          <Mute desk={desk} sender={sender} />
+        </>
+      )}
+      <button type="button" onClick={() => void remove()}>
+        Delete
+      </button>
+    </p>
   );
 }
 

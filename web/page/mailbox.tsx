@@ -1,6 +1,6 @@
 // An open recipient: letters, writing, her address, and both sides' views beside them.
 import { useEffect, useState } from "preact/hooks";
-import type { Progress, Recipient } from "../src/index.js";
+import type { Listed, Progress, Recipient } from "../src/index.js";
 import { type Desk, keysNews, useDesk } from "./desk.js";
 import type { Feed } from "./feed.js";
 import { Inbox, Reading } from "./letters.js";
@@ -34,6 +34,10 @@ export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: (
     keep(settings);
     setSettings(settings);
   };
+  const answer = ({ sender, thread, subject }: Listed) => {
+    setDraft({ to: sender ?? "", text: "", subject: subject ?? "", thread, signed: me.signs });
+    location.hash = "write";
+  };
   const unread = desk.letters.filter(({ read }) => !read).length;
   return (
     <>
@@ -59,7 +63,7 @@ export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: (
             <Keys desk={desk} />
             {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
             {at.place === "letters" && at.number !== undefined && (
-              <Reading key={at.number} me={me} desk={desk} number={at.number} />
+              <Reading key={at.number} me={me} desk={desk} number={at.number} answer={answer} />
             )}
             {at.place === "write" && <Write me={me} desk={desk} draft={draft} change={setDraft} />}
             {at.place === "you" && <You me={me} settings={settings} change={change} />}

@@ -8,10 +8,14 @@ import { reason, several, short, UNREACHED } from "./words.js";
 /** What is being written; it stays while other places are looked at. */
 export interface Draft {
   to: string;
+  subject: string;
   text: string;
+  /** The conversation of the letter that it answers. */
+  thread: string | undefined;
+  signed: boolean;
 }
 
-export const EMPTY: Draft = { to: "", text: "" };
+export const EMPTY: Draft = { to: "", subject: "", text: "", thread: undefined, signed: false };
 
 interface Props {
   me: Recipient;
@@ -30,7 +34,7 @@ function why(error: unknown, to: string, me: Recipient): string {
 }
 
 export function Write({ me, desk, draft, change }: Props) {
-  const { to, text } = draft;
+  const { to, subject, text, signed } = draft;
   const [failure, setFailure] = useState<string>();
   const [done, setDone] = useState<string>();
   const [works, setWorks] = useState(false);
@@ -40,9 +44,14 @@ export function Write({ me, desk, draft, change }: Props) {
     const chosen = [...(files.current?.files ?? [])];
     if (!to.trim().startsWith("omr1")) throw new Error("Please give an address: it begins with omr1.");
     if (text === "" && chosen.length === 0) throw new Error("Please write something, or choose a file.");
-    if (text !== "") await desk.send(to, text);
-    change({ to, text: "" });
-    for (const file of chosen) await desk.send(to, new Uint8Array(await file.arrayBuffer()), file.name);
+    const about = { signed, subject: subject || undefined, thread: signed ? draft.thread : undefined };
+    // All of one letter's files belong to its conversation.
+    if (text !== "") about.thread = (await desk.send(to, text, about)).thread;
+    change({ ...draft, text: "" });
+    for (const file of chosen) {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      about.thread = (await desk.send(to, bytes, about, file.name)).thread;
+    }
     if (files.current !== null) files.current.value = "";
     setDone(`${several(chosen.length + (text === "" ? 0 : 1), "letter")} sent to ${short(to)}`);
   }
@@ -69,7 +78,16 @@ export function Write({ me, desk, draft, change }: Props) {
             autocomplete="off"
             placeholder="omr1…@https://…"
             value={to}
-            onInput={(event) => change({ ...draft, to: event.currentTarget.value })}
+            onInput={(event) => change({ ...draft, to: event.currentTarget.value, thread: undefined })}
+          />
+        </label>
+        <label>
+          Subject
+          <input
+            dir="auto"
+            autocomplete="off"
+            value={subject}
+            onInput={(event) => change({ ...draft, subject: event.currentTarget.value })}
           />
         </label>
         <label>
@@ -89,6 +107,21 @@ export function Write({ me, desk, draft, change }: Props) {
           Up to some 140 kB each, and each a letter of its own. A long letter takes several posts, so its length shows,
           to the nearest post.
         </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={signed}
+            disabled={!me.signs}
+            onChange={(event) => change({ ...draft, signed: event.currentTarget.checked })}
+          />
+          Sign
+        </label>
+        <p class="hint">
+          {me.signs
+            ? "Your reader then sees that you wrote it and when, can answer you, and can prove it to others. A server sees no difference."
+            : "An identity of an older version of this page cannot sign."}{" "}
+          {signed && draft.thread !== undefined && "This is an answer: it joins the conversation."}
+        </p>
         <Failure text={failure} />
         <p class="buttons">
           <button class="main" disabled={works}>
@@ -100,8 +133,8 @@ export function Write({ me, desk, draft, change }: Props) {
         </p>
       </form>
       <p class="hint">
-        A letter cannot be called back, and the page keeps no copy. Say who you are if your reader should know: the
-        letter itself does not.
+        A letter cannot be called back, and the page keeps no copy. Sign it, or say who you are, if your reader should
+        know: the letter itself does not.
       </p>
     </>
   );

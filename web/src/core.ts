@@ -8,7 +8,7 @@ import type { Made } from "./maker.js";
 import { find, post } from "./post.js";
 import { given, patiently, service, type Service } from "./service.js";
 import { DATABASE, Store } from "./store.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
+import type { About, Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
 import { checkLength, newLock, Vault } from "./vault.js";
 import { Form, Identity, sealingTag, shortAddress } from "./wasm/omr_wasm.js";
 
@@ -137,6 +137,7 @@ export class Core {
       begins: Number(messages),
       logHash: new Uint8Array(logHash),
       clueKey: new Uint8Array(identity.clueKey),
+      verifyingKey: new Uint8Array(identity.verifyingKey),
       lock,
       secret: await lockSecret(vault, identity.toBytes() as Bytes),
       // The short one first: it is sent while the other is made.
@@ -154,8 +155,13 @@ export class Core {
 
   /** Her short address. */
   address(): string {
-    const { server, sealing, bound, parts, clueKey } = this.#kept;
-    return shortAddress(server, sealing, bound, parts, clueKey, new Uint8Array());
+    const { server, sealing, bound, parts, clueKey, verifyingKey } = this.#kept;
+    return shortAddress(server, sealing, bound, parts, clueKey, verifyingKey);
+  }
+
+  /** Whether her address has the key that verifies her signatures. */
+  signs(): boolean {
+    return this.#kept.verifyingKey.length > 0;
   }
 
   /** Whether the server has all that it needs to work for her. */
@@ -172,8 +178,8 @@ export class Core {
     const making = missing.map((key) => this.#make(key, chunkBytes, tell));
     for (const made of making) made.catch(() => {});
     for (const [i, key] of missing.entries()) await this.#send(key, await making[i]!, tell);
-    const { server, sealing, bound, parts, clueKey } = this.#kept;
-    const address = { server, sealing, bound, parts, clueKey };
+    const { server, sealing, bound, parts, clueKey, verifyingKey } = this.#kept;
+    const address = { server, sealing, bound, parts, clueKey, verifyingKey };
     await patiently(() => this.#service.addresses.publishAddress({ address }));
   }
 
@@ -203,7 +209,8 @@ export class Core {
   }
 
   /** Sends a letter to a short address; the server in it is asked, or her own. */
-  async send(to: string, bytes: Bytes, name: string | undefined): Promise<Sent> {
+  async send(to: string, bytes: Bytes, name: string | undefined, about: About): Promise<Sent> {
+    if (about.signed && !this.signs()) throw new Error("expected an identity that signs, found one of an older version");
     const [short = "", at] = to.trim().split("@");
     const asked = at === undefined || at === this.#kept.server ? this.#service : service(at, undefined, this.#means.seen);
     // Asked for once: else a server would hear to whom every letter goes.
@@ -211,7 +218,10 @@ export class Core {
     const address = known ?? (await find(asked, short));
     if (known === undefined) await this.#store.keepAddress(short, address);
     const theirs = address.server === "" || address.server === this.#kept.server;
-    return await post(theirs ? this.#service : service(address.server, undefined, this.#means.seen), address, name, bytes);
+    const { server, sealing, bound, parts } = this.#kept;
+    const signer = () => this.#identity.signer(server, sealing, bound, parts);
+    const letter = { name, bytes, about, signer };
+    return await post(theirs ? this.#service : service(address.server, undefined, this.#means.seen), address, letter);
   }
 
   /** Asks for all that is new and takes it in. */
@@ -258,6 +268,22 @@ export class Core {
 
   async read(number: number): Promise<Letter> {
     return await this.#inbox.read(number);
+  }
+
+  async delete(number: number): Promise<void> {
+    await this.#inbox.delete(number);
+  }
+
+  async mute(sender: string): Promise<void> {
+    await this.#inbox.mute(sender);
+  }
+
+  async unmute(sender: string): Promise<boolean> {
+    return await this.#inbox.unmute(sender);
+  }
+
+  muted(): string[] {
+    return this.#inbox.muted();
   }
 
   /** The file `secret.key`: whoever gets it is her. */

@@ -33,6 +33,8 @@ export function fromFile(file: Uint8Array): Proven {
     begins: whole(all, "begins"),
     logHash: bytes(all, "logHash"),
     clueKey: bytes(all, "clueKey"),
+    // Nor have they a verifying key.
+    verifyingKey: all["verifyingKey"] === undefined ? new Uint8Array() : bytes(all, "verifyingKey"),
     lock: { salt: bytes(lock, "salt"), rounds: whole(lock, "rounds") },
     secret: sealed(all, "secret"),
     keys: list(all, "keys").map(key),

@@ -68,8 +68,11 @@ export class Inbox {
   }
 
   list(): Listed[] {
-    return this.#rules.list().map(({ number, index, further, fetched, bytes, read, name, firstLine }) => {
-      return { number, index, further, fetched, bytes, read, name, firstLine };
+    return this.#rules.list().map((listed) => {
+      const { number, index, further, fetched, bytes, read, name, firstLine } = listed;
+      const { sender, forged, thread, subject, mediaType, written, unreadable } = listed;
+      const about = { sender, forged, thread, subject, mediaType, written, unreadable };
+      return { number, index, further, fetched, bytes, read, name, firstLine, ...about };
     });
   }
 
@@ -96,6 +99,26 @@ export class Inbox {
     this.#rules.markRead(number);
     await this.#keep();
     return { index: listed.index, name: listed.name, bytes: new Uint8Array(this.#rules.body(number)) };
+  }
+
+  async delete(number: number): Promise<void> {
+    this.#rules.delete(number);
+    await this.#keep();
+  }
+
+  async mute(sender: string): Promise<void> {
+    this.#rules.mute(sender);
+    await this.#keep();
+  }
+
+  async unmute(sender: string): Promise<boolean> {
+    const was = this.#rules.unmute(sender);
+    await this.#keep();
+    return was;
+  }
+
+  muted(): string[] {
+    return this.#rules.muted();
   }
 
   async #keep(): Promise<void> {

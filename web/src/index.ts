@@ -2,22 +2,25 @@
 import { proxy, type Remote, wrap } from "comlink";
 import type { Core } from "./core.js";
 import { DATABASE, Store } from "./store.js";
-import type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
+import type { About, Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
 import type { RecipientWorker } from "./worker.js";
 
-export type { Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
+export type { About, Bytes, Fetched, KeptRange, Letter, Listed, Options, Progress, Seen, Sent, Waiting } from "./types.js";
 
 /** A recipient. Her secret, her keys and all arithmetic stay in a worker. */
 export class Recipient {
   /** Her short address, to give to everybody. */
   readonly address: string;
+  /** Whether her address has the key that verifies her signatures; those of older versions have none. */
+  readonly signs: boolean;
   readonly #worker: Worker;
   readonly #core: Remote<Core>;
 
-  private constructor(worker: Worker, core: Remote<Core>, address: string) {
+  private constructor(worker: Worker, core: Remote<Core>, address: string, signs: boolean) {
     this.#worker = worker;
     this.#core = core;
     this.address = address;
+    this.signs = signs;
   }
 
   /** The server of the recipient that a database keeps; nothing where it has none. */
@@ -33,7 +36,7 @@ export class Recipient {
     const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "omr" });
     try {
       const core = (await wrap<RecipientWorker>(worker).open(options, proxy(seen))) as unknown as Remote<Core>;
-      return new Recipient(worker, core, await core.address());
+      return new Recipient(worker, core, await core.address(), await core.signs());
     } catch (error) {
       worker.terminate();
       throw error;
@@ -50,10 +53,10 @@ export class Recipient {
     await this.#core.register(proxy(progress));
   }
 
-  /** Sends a text or a file to a short address. */
-  async send(to: string, content: string | Uint8Array, name?: string): Promise<Sent> {
+  /** Sends a text or a file to a short address. A server sees the same whatever is stated about it. */
+  async send(to: string, content: string | Uint8Array, name?: string, about: About = {}): Promise<Sent> {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    return await this.#core.send(to, new Uint8Array(bytes) as Bytes, name);
+    return await this.#core.send(to, new Uint8Array(bytes) as Bytes, name, about);
   }
 
   /**
@@ -90,6 +93,26 @@ export class Recipient {
   /** A letter by its number, which counts as read from now on. */
   async read(number: number): Promise<Letter> {
     return await this.#core.read(number);
+  }
+
+  /** Removes a letter; later fetches do not bring it back. Nothing leaves the device. */
+  async delete(number: number): Promise<void> {
+    await this.#core.delete(number);
+  }
+
+  /** Has all letters of a sender, a short address, count as read: those that are here and those to come. */
+  async mute(sender: string): Promise<void> {
+    await this.#core.mute(sender);
+  }
+
+  /** Ends that. Whether the sender was muted. */
+  async unmute(sender: string): Promise<boolean> {
+    return await this.#core.unmute(sender);
+  }
+
+  /** The short addresses of muted senders, without their servers. */
+  async muted(): Promise<string[]> {
+    return await this.#core.muted();
   }
 
   /** Her file `secret.key`, as `omr decode` reads it: whoever gets it is her. */

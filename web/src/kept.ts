@@ -30,6 +30,8 @@ export interface Kept {
   /** The running hash of the board's log at that length. */
   logHash: Bytes;
   clueKey: Bytes;
+  /** What verifies her signatures; empty where her address is of an older version, which does not have it. */
+  verifyingKey: Bytes;
   lock: Lock;
   secret: Sealed;
   keys: KeptKey[];
@@ -56,14 +58,14 @@ export class Changed extends Error {
 
 /** All fields but the proof as text, each at its place: two records with one text are the same. */
 function canonical(kept: Kept): string {
-  const { server, params, boardId, sealing, scheme, bound, parts, begins, logHash, clueKey, lock, secret, keys, ...others } =
-    kept;
+  const { server, params, boardId, sealing, scheme, bound, parts, begins, logHash, clueKey, verifyingKey, ...more } = kept;
+  const { lock, secret, keys, ...others } = more;
   // A field that is not listed does not compile.
   const none: Record<string, never> = others;
   if (Object.keys(none).length > 0) throw new Changed();
   const sealed = ({ iv, data }: Sealed) => [text(iv), text(data)];
-  // Texts of older versions have no scheme, and theirs was 0.
-  const chosen = scheme === 0 ? [] : [scheme];
+  // Texts of older versions have no scheme, and theirs was 0; those of later ones have no verifying key.
+  const chosen = [...(scheme === 0 ? [] : [scheme]), ...(verifyingKey.length === 0 ? [] : [text(verifyingKey)])];
   return JSON.stringify([
     [server, params, text(boardId), sealing, bound, parts, begins, text(logHash), text(clueKey), ...chosen],
     [text(lock.salt), lock.rounds],

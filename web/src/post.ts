@@ -1,10 +1,24 @@
 // Letters: addresses found and tested, messages posted.
 import { type Part, postSome } from "./deliver.js";
 import type { Board } from "./gen/omr/v1/board_pb.js";
-import { given, patiently, type Service } from "./service.js";
+import { given, patiently, randomId, type Service } from "./service.js";
 import type { Found } from "./store.js";
-import type { Bytes, Sent } from "./types.js";
-import { shortAddress, shortFingerprint, Writer } from "./wasm/omr_wasm.js";
+import type { About, Bytes, Sent } from "./types.js";
+import { Header, shortAddress, shortFingerprint, type Signer, Writer } from "./wasm/omr_wasm.js";
+
+/** A letter that is to be sent. */
+export interface Outgoing {
+  name: string | undefined;
+  bytes: Bytes;
+  about: About;
+  /** Her signing key, once it is needed. */
+  signer: () => Signer;
+}
+
+/** A new conversation, by a name that nobody else gives one. */
+function newThread(): string {
+  return Array.from(randomId(), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 /** The address that a short one stands for: the server's word counts for nothing but what the fingerprint proves. */
 export async function find(service: Service, text: string): Promise<Found> {
@@ -20,26 +34,31 @@ export async function find(service: Service, text: string): Promise<Found> {
 }
 
 /** Writes and posts a letter. */
-export async function post(service: Service, to: Found, name: string | undefined, bytes: Bytes): Promise<Sent> {
+export async function post(service: Service, to: Found, letter: Outgoing): Promise<Sent> {
   const { board } = await patiently(() => service.board.getBoard({}));
   const { limits, postingWorkBits } = await patiently(() => service.capabilities.getCapabilities({}));
   if (postingWorkBits > 0) {
     throw new Error("expected a server that takes posts without proof of work, found one that asks for it: use a token");
   }
-  const messages = write(to, given("a board", board), name, bytes);
+  const { about } = letter;
+  const thread = about.thread ?? (about.signed ? newThread() : undefined);
+  const messages = write(to, given("a board", board), { ...letter, about: { ...about, thread } });
   const most = Math.max(1, given("limits", limits).postMessages);
   const indices: (number | undefined)[] = [];
   for (let first = 0; first < messages.length; first += most) {
     indices.push(...(await postSome(service.board, messages.slice(first, first + most))));
   }
-  return { indices };
+  return { indices, thread };
 }
 
-function write(to: Found, board: Board, name: string | undefined, bytes: Bytes): Part[] {
+function write(to: Found, board: Board, { name, bytes, about, signer }: Outgoing): Part[] {
   const { boardId, paramsId, sealing, clueBytes, payloadBytes } = board;
   const writer = new Writer(to.clueKey, to.sealing, boardId, paramsId, sealing, clueBytes, payloadBytes);
   try {
-    const written = writer.write(name, bytes);
+    const { signed, thread, subject, mediaType } = about;
+    // A letter that is not signed has no time, which would tell of its sender.
+    const header = new Header(signed ? Date.now() / 1000 : undefined, thread, subject, mediaType);
+    const written = writer.write(name, bytes, header, signed ? signer() : undefined);
     if (written.length > to.parts) {
       throw new Error(`expected a letter of at most ${to.parts} messages, as the address takes, found ${written.length}`);
     }

@@ -20,7 +20,7 @@ export interface Row {
 }
 
 interface Schema extends DBSchema {
-  recipient: { key: string; value: Omit<Proven, "scheme"> & Partial<Proven> };
+  recipient: { key: string; value: Omit<Proven, "scheme" | "verifyingKey"> & Partial<Proven> };
   inbox: { key: [string, Bytes]; value: Row };
   addresses: { key: string; value: Found };
 }
@@ -50,8 +50,8 @@ export class Store {
 
   async load(): Promise<Proven | undefined> {
     const found = await this.#db.get("recipient", SELF);
-    // Records of older versions have no scheme.
-    return found && { ...found, scheme: found.scheme ?? 0 };
+    // Records of older versions have no scheme and no verifying key.
+    return found && { ...found, scheme: found.scheme ?? 0, verifyingKey: found.verifyingKey ?? new Uint8Array() };
   }
 
   /** Durable when it returns. */

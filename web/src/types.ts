@@ -59,6 +59,18 @@ export interface Letter {
   bytes: Bytes;
 }
 
+/** What a letter states about itself. One without any of it is as letters always were. */
+export interface About {
+  /** Whether it names its sender, with the time, and is signed. */
+  signed?: boolean;
+  /** The conversation, as `Listed.thread`; a signed letter without one begins a new one. */
+  thread?: string | undefined;
+  /** At most 256 bytes. */
+  subject?: string | undefined;
+  /** Of the content, at most 128 bytes. */
+  mediaType?: string | undefined;
+}
+
 /** A letter as it is listed. */
 export interface Listed {
   /** Its number in this inbox. */
@@ -75,6 +87,18 @@ export interface Listed {
   name: string | undefined;
   /** Its first line, if it is text. */
   firstLine: string | undefined;
+  /** The short address of its sender, if it names one and the signature matches. */
+  sender: string | undefined;
+  /** Whether it names a sender whose signature does not match: somebody else wrote it, or altered it. */
+  forged: boolean;
+  /** The conversation, which its letters have in common. Who received one of them can write another. */
+  thread: string | undefined;
+  subject: string | undefined;
+  mediaType: string | undefined;
+  /** When it was written by the sender's clock, in seconds since 1970. */
+  written: number | undefined;
+  /** Why none of these could be read. */
+  unreadable: string | undefined;
 }
 
 /** Messages of which nothing can be shown yet: what came for them was damaged, or held more for her than its bound. */
@@ -116,4 +140,6 @@ export interface Fetched {
 export interface Sent {
   /** Index of each message, in the letter's order; `undefined` for one that somebody copied and posted first. */
   indices: (number | undefined)[];
+  /** The conversation that it belongs to. */
+  thread: string | undefined;
 }

@@ -222,6 +222,17 @@ async function natives(alice) {
   await send(alice.open, short, "hello Carl");
   await omr("carl", "inbox");
   assert.match((await omr("carl", "inbox", "read", "1")).stdout, /hello Carl/);
+  // Each verifies what the other signs, and an answer finds its way.
+  const about = { signed: true, subject: "Dinner", mediaType: "text/plain" };
+  const { thread } = await send(alice.open, short, "At eight?", undefined, about);
+  const { messages } = JSON.parse((await omr("carl", "inbox", "--json")).stdout);
+  const { number, header } = messages.at(-1);
+  assert.deepEqual([header.subject, header.media_type, header.thread, header.sender.genuine], ["Dinner", "text/plain", thread, true]);
+  await omr("carl", "send", "--reply", String(number), "letter.txt");
+  await read(alice.open);
+  const answer = (await alice.open.evaluate(() => globalThis.me.letters())).at(-1);
+  const { sender, forged, subject } = answer;
+  assert.deepEqual([sender, forged, subject, answer.thread], [short, false, "Dinner", thread]);
   const secret = await alice.open.evaluate(async () => [...(await globalThis.me.secret())]);
   await writeFile(join(folder, "secret.key"), Buffer.from(secret), { mode: 0o600 });
   const imports = () =>

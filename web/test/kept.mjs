@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 
 const tested = pathToFileURL(join(process.env.OMR_WEB, "tested/kept.js"));
 const {
-  checked, Code, ConnectError, create, encodeBinaryHeader, fromFile, lockSecret, newLock, openSecret, PostRefusalSchema, postSome,
-  proven, toFile, Vault,
+  about, checked, Code, ConnectError, conversations, create, encodeBinaryHeader, from, fromFile, lockSecret, newLock, openSecret,
+  PostRefusalSchema, postSome, proven, toFile, Vault,
 } = await import(tested);
 
 const PASSPHRASE = "seven quiet herons at dusk";
@@ -32,6 +32,7 @@ async function made(vault, lock, fields = {}) {
     begins: 1000,
     logHash: bytes(3, 3),
     clueKey: bytes(5, 6),
+    verifyingKey: bytes(1, 2),
     lock,
     secret: await lockSecret(vault, bytes(...SECRET)),
     keys: [
@@ -71,8 +72,10 @@ test("an identity from before two rounds opens, with the scheme that it had", as
   assert.deepEqual(found.keys.map(({ name }) => name), ["instant.key", "detection.key"]);
   assert.deepEqual([...(await opened(toFile(found)))], SECRET, "as it is kept now");
   await assert.rejects(opened(toFile({ ...found, scheme: 6 })), CHANGED);
+  assert.deepEqual([...found.verifyingKey], []);
   // A newer one does not pass for an older one.
   await assert.rejects(opened(changed((all) => delete all.scheme)), CHANGED);
+  await assert.rejects(opened(changed((all) => delete all.verifyingKey)), CHANGED);
 });
 
 /** The paths of all values in a file. */
@@ -105,7 +108,7 @@ test("an identity with any other field is refused", async () => {
     await assert.rejects(opened(bent), error, path.join("."));
     tried.push(path.join("."));
   }
-  for (const name of ["server", "boardId", "sealing", "scheme", "bound", "parts", "begins", "logHash", "keys.1.made", "keys.1.seed.data"]) {
+  for (const name of ["server", "boardId", "sealing", "scheme", "bound", "parts", "begins", "logHash", "verifyingKey", "keys.1.made", "keys.1.seed.data"]) {
     assert.ok(tried.includes(name), name);
   }
   for (const change of [
@@ -160,4 +163,19 @@ test("messages that others posted first are left out, and a server that names no
     await assert.rejects(postSome(board, parts), /used/);
     assert.equal(board.posts.length, 1);
   }
+});
+
+test("letters are listed by conversation, and under nobody whose signature does not match", () => {
+  const letter = (number, fields) => ({ number, index: number, forged: false, ...fields });
+  const letters = [
+    letter(1, { thread: "a", subject: "Dinner", sender: "omr1ann@https://a" }),
+    letter(2, {}),
+    letter(3, { thread: "a", subject: "Lunch", sender: "omr1bob" }),
+    letter(4, { thread: "b", forged: true }),
+    letter(5, {}),
+  ];
+  const groups = conversations(letters);
+  assert.deepEqual(groups.map((group) => group.map(({ number }) => number)), [[5], [4], [3, 1], [2]]);
+  assert.deepEqual(groups.map(about), ["no subject", "no subject", "Dinner", "no subject"]);
+  assert.deepEqual(letters.map(from), ["omr1ann", undefined, "omr1bob", "(forged)", undefined]);
 });

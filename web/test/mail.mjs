@@ -46,11 +46,12 @@ async function all(alice, bob) {
   const address = await keyboard(alice);
   await letters(alice, bob, address);
   await again(alice);
+  const [ann, ben] = await senders();
   const carol = await elsewhere(alice);
   await later(carol, address);
   const olga = await overflow();
   const dora = await files(address);
-  for (const one of [alice, bob, carol, olga, dora]) one.check();
+  for (const one of [alice, bob, ann, ben, carol, olga, dora]) one.check();
   await offline(alice);
 }
 
@@ -215,6 +216,79 @@ async function again(alice) {
   await page.getByRole("heading", { name: "Your identity is locked" }).waitFor();
   await alice.unlock();
   passed("letters outlive the tab");
+}
+
+// Signed letters and their answers make up a conversation; a sender is muted, a letter deleted, and nobody is shown as
+// the sender where the signature does not match.
+async function senders() {
+  const [ann, ben] = [await Person.of(browser, server.url), await Person.of(browser, server.url)];
+  const [anns, bens] = [await ann.make(), await ben.make()];
+  await ann.send(bens, "At eight?", [], { subject: "Dinner", signed: true });
+  await ben.again();
+  await ben.go(/^Letters/);
+  await ben.page.getByText(`From ${anns.split("@")[0]}, `).waitFor();
+  await ben.read("Dinner");
+  await ben.page.getByText(`The owner of ${anns} signed it for you. It says that it was written on`).waitFor();
+  await ben.accessible("a signed letter");
+  for (const text of ["Yes", "Or at nine?"]) {
+    await ben.read("Dinner");
+    await ben.page.getByRole("button", { name: "Answer" }).click();
+    await ben.page.getByText("it joins the conversation").waitFor();
+    assert.equal(await ben.page.getByLabel("To", { exact: true }).inputValue(), anns);
+    await ben.page.getByLabel("Text").fill(text);
+    await ben.page.getByRole("button", { name: "Send" }).click();
+    await ben.page.getByText("1 letter sent to").waitFor();
+  }
+  await ben.accessible("an answer");
+  await ann.again();
+  assert.deepEqual(await ann.letters(), ["Dinner", "Dinner"]);
+  const { page } = ann;
+  await page.getByText("Conversation: Dinner").waitFor();
+  await ann.accessible("a conversation");
+  await ann.read("Dinner");
+  await page.getByText("Or at nine?").waitFor();
+  await page.getByRole("button", { name: "Mute this sender" }).click();
+  await page.getByRole("button", { name: "Unmute" }).waitFor();
+  await ben.send(anns, "Buy", [], { subject: "Spam", signed: true });
+  await ann.again();
+  await page.getByRole("cell", { name: "No new letter." }).waitFor();
+  assert.deepEqual(await ann.letters(), ["Spam", "Dinner", "Dinner"]);
+  assert.equal(await page.locator(".letter.unread", { hasText: "Spam" }).count(), 0);
+  await page.getByText("1 muted sender").click();
+  await ann.accessible("muted senders");
+  await page.getByRole("button", { name: "Unmute" }).click();
+  await page.getByText("1 muted sender").waitFor({ state: "detached" });
+  await ann.read("Spam");
+  page.once("dialog", (dialog) => void dialog.accept());
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { level: 1, name: "Letters" }).waitFor();
+  assert.deepEqual(await ann.letters(), ["Dinner", "Dinner"]);
+  // As what is kept of a letter whose signature does not match.
+  await page.evaluate(forge);
+  await ann.again();
+  assert.deepEqual(await ann.letters(), ["Dinner", "Dinner"]);
+  await page.getByText("From (forged), ").first().waitFor();
+  await ann.read("Dinner");
+  await page.getByText("(forged) The signature does not match the sender that it names").waitFor();
+  await ann.accessible("a forged letter");
+  assert.equal(await page.getByRole("button", { name: "Answer" }).count(), 0);
+  assert.equal(await page.getByText(bens.split("@")[0]).count(), 0);
+  await Promise.all([page.close(), ben.page.close()]);
+  passed("senders, conversations, muted senders, deleted and forged letters");
+  return [ann, ben];
+}
+
+// In the page: no letter that it keeps is by the sender that it names.
+async function forge() {
+  const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  const store = (await done(indexedDB.open("omr-recipient"))).transaction("inbox", "readwrite").objectStore("inbox");
+  for (const row of await done(store.getAll())) {
+    if (row.table !== "messages") continue;
+    const record = JSON.parse(new TextDecoder().decode(row.value));
+    record.header.sender.genuine = false;
+    const value = new TextEncoder().encode(JSON.stringify(record));
+    await done(store.put({ ...row, value }, [row.table, row.key]));
+  }
 }
 
 // Her identity in another profile reads the same letters.

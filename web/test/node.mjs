@@ -8,15 +8,14 @@ import { gzipSync } from "node:zlib";
 import { collect } from "./figures.mjs";
 
 const [web, testdata] = [process.env.OMR_WEB, process.env.OMR_TESTDATA];
-const { crc32c, Form, Identity, Inbox, initSync, sealingTag, shortAddress, shortFingerprint, Stored, Writer } = await import(
-  pathToFileURL(join(web, "src/wasm/omr_wasm.js"))
-);
+const module = await import(pathToFileURL(join(web, "src/wasm/omr_wasm.js")));
+const { crc32c, Form, Header, Identity, Inbox, initSync, sealingTag, shortAddress, shortFingerprint, Stored, Writer } = module;
 const MODULE = "omr_wasm_bg.wasm";
 initSync({ module: await readFile(join(web, "dist", MODULE)) });
 
 // Bytes after gzip -9.
-const MOST_MODULE = 465_000;
-const MOST_SCRIPTS = 63_500;
+const MOST_MODULE = 492_000;
+const MOST_SCRIPTS = 65_900;
 const MOST_QUERIES = 720_000;
 /** What letters take; the rest is loaded with the part for tables alone. */
 const ENTRIES = ["index.js", "main.js", "worker.js", "maker.js", "sw.js"];
@@ -117,6 +116,40 @@ test("letters are of the board's sizes and as the address wants them", async () 
   assert.throws(() => writer(tag, "insecure-tiny-v4", "none", clueBytes), told(/hpke-x25519.*none/));
   assert.throws(() => writer(tag, "hybrid-v4", "hpke-x25519", clueBytes), /insecure-tiny-v4.*hybrid-v4/);
   assert.throws(() => writer(tag, "insecure-tiny-v4", "hpke-x25519", 1), new RegExp(`${clueBytes} bytes.* 1$`));
+});
+
+test("letters that say who wrote them have the sizes of others", async () => {
+  const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
+  const clueBytes = (await frozen("opened-v4/clue.bin")).length;
+  const tag = sealingTag("hpke-x25519");
+  const place = [new Uint8Array(16), "insecure-tiny-v4", "hpke-x25519", clueBytes, 612];
+  const writer = new Writer(await array("opened-v4/clue.key"), tag, ...place);
+  const thread = "07".repeat(16);
+  const write = (text, ...fields) => {
+    const signer = identity.signer("https://mail.example.org", tag, 50, 4096);
+    return writer.write(undefined, Buffer.from(text), new Header(...fields), signer);
+  };
+  const [signed, ...none] = write("hello", 1_800_000_000, thread, "Dinner", "text/plain");
+  assert.deepEqual([signed.clue.length, signed.payload.length, none], [clueBytes, 612, []]);
+  assert.equal(identity.verifyingKey.length, 32);
+  assert.throws(() => write("hello", 0, "7".repeat(31)), told(/32 hexadecimal digits of a conversation/));
+  assert.throws(() => write("hello", 0, thread, "a\nb"), told(/visible characters in the subject/));
+  assert.throws(() => write("hello", 0, thread, "x".repeat(257)), told(/256 bytes of the subject, found 257/));
+  assert.throws(() => identity.signer(`https://${"x".repeat(250)}`, tag, 50, 4096), told(/URL of a server/));
+});
+
+test("senders are muted by their short address", async () => {
+  const inbox = await inboxOf(new Map());
+  const sender = shortAddress("https://a", 1, 50, 250, Buffer.from("key"), new Uint8Array(32));
+  inbox.mute(sender);
+  assert.deepEqual(inbox.muted(), [sender.split("@")[0]]);
+  const kept = new Map();
+  keep(inbox, kept);
+  const again = await inboxOf(kept);
+  assert.deepEqual(again.muted(), inbox.muted());
+  assert.deepEqual([again.unmute(sender), again.unmute(sender), again.muted()], [true, false, []]);
+  assert.throws(() => inbox.mute("omr1"), told(/expected an address omr1/));
+  assert.throws(() => inbox.delete(1), told(/no message 1/));
 });
 
 test("damage and what belongs elsewhere are told, not shown", async () => {

@@ -44,8 +44,8 @@ export async function register(page) {
   });
 }
 
-export const send = (page, address, content, name) =>
-  page.evaluate(([address, content, name]) => globalThis.me.send(address, content, name), [address, content, name]);
+export const send = (page, address, content, name, about) =>
+  page.evaluate(([address, content, name, about]) => globalThis.me.send(address, content, name, about), [address, content, name, about]);
 
 /** Fetches; gives all letters, and the milliseconds from the last digest until they were listed. */
 export async function read(page) {

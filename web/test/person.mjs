@@ -72,13 +72,22 @@ export class Person {
     return await this.page.evaluate(() => navigator.clipboard.readText());
   }
 
-  async send(to, text, files = []) {
+  async send(to, text, files = [], { subject = "", signed = false } = {}) {
     await this.go("Write");
+    await this.page.getByLabel("Subject").fill(subject);
+    await this.page.getByLabel("Sign", { exact: true }).setChecked(signed);
     await this.page.getByLabel("To", { exact: true }).fill(to);
     await this.page.getByLabel("Text").fill(text);
     await this.page.getByLabel("Files").setInputFiles(files);
     await this.page.getByRole("button", { name: "Send" }).click();
     await this.page.getByText(/letters? sent to/).waitFor();
+  }
+
+  /** Opens the page anew, which is a visit. */
+  async again() {
+    await this.page.reload();
+    await this.unlock();
+    await this.ready();
   }
 
   /** Titles of her letters, newest first. */
@@ -89,7 +98,7 @@ export class Person {
 
   async read(title) {
     await this.go(/^Letters/);
-    await this.page.getByRole("link", { name: title }).click();
+    await this.page.getByRole("link", { name: title }).first().click();
     await this.page.getByRole("heading", { level: 1, name: title }).waitFor();
   }
 

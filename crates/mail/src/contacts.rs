@@ -1,8 +1,9 @@
 //! Addresses by name.
 
 use crate::home::private_folder;
-use crate::{Address, Home, MailError};
+use crate::{Address, Home, MailError, ShortAddress};
 use omr_disk::temporary::folder_of;
+use omr_protocol::FINGERPRINT_BYTES;
 use std::collections::BTreeMap;
 use std::{fs, io};
 
@@ -64,6 +65,18 @@ impl Home {
             names.entry(fingerprint).or_insert(name);
         }
         Ok(names)
+    }
+
+    /// Returns the fingerprint of a sender, by a contact's name or a short address.
+    ///
+    /// Errors: `ShortAddress`; those of [`Home::contact`].
+    pub fn sender(&self, who: &str) -> Result<[u8; FINGERPRINT_BYTES], MailError> {
+        let short = if ShortAddress::is_meant(who) {
+            who.parse()?
+        } else {
+            ShortAddress::of(&self.contact(who)?)
+        };
+        Ok(*short.fingerprint())
     }
 
     /// Removes a name.

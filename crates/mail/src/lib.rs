@@ -96,7 +96,7 @@ pub use omr_inbox::{Audit, Canary, CanaryState, Collected, Fork, Grid, Heading, 
 pub use omr_inbox::{Listed, MAX_LEVELS, Mark, Outcome, Sender, Spares, Taken, Waiting};
 pub use operators::{Choice, Finding, choose};
 pub use register::{check_limits, leave, register, revoke};
-pub use reply::{Reply, new_thread};
+pub use reply::{Reply, stated};
 pub use retired::Unfinished;
 pub use sealing::check_sealing;
 pub use send::{Draft, Letter, Rules, Sent, board_mark, board_place, check_clues, clue_kind, send};

@@ -1,7 +1,7 @@
 //! Replies to letters.
 
-use crate::{Inbox, MailError, ShortAddress};
-use omr_client::header::Thread;
+use crate::{Inbox, MailError, ShortAddress, unix_now};
+use omr_client::header::{Header, Thread};
 use omr_client::os_rng;
 use omr_protocol::from_hex;
 use rand_core::Rng;
@@ -41,9 +41,27 @@ impl Reply {
     }
 }
 
-/// Returns the name of a new conversation: 16 random bytes.
+/// Returns what a letter states about itself; a reply has the subject of the letter that it answers, unless it has its
+/// own. Only a signed letter has a time and a conversation, which would tell of its sender.
 #[must_use]
-pub fn new_thread() -> Thread {
+pub fn stated(
+    signed: bool,
+    reply: Option<&Reply>,
+    subject: Option<String>,
+    media_type: Option<String>,
+) -> Header {
+    let thread = || reply.map_or_else(new_thread, |reply| reply.thread);
+    let same = reply.and_then(|reply| reply.subject.clone());
+    Header {
+        time: signed.then(unix_now),
+        thread: signed.then(thread),
+        subject: subject.or(same),
+        media_type,
+    }
+}
+
+/// Returns the name of a new conversation: 16 random bytes.
+fn new_thread() -> Thread {
     let mut thread = Thread::default();
     os_rng().fill_bytes(&mut thread);
     thread

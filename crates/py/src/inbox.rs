@@ -18,7 +18,11 @@ use crate::raise::with_advice;
 use crate::running::run;
 use contacts::To;
 use fetch::{OpenInbox, letters_of};
-use omr_mail::{Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Rules, register};
+use letter::{conversations, short};
+use omr_mail::{
+    Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Reply, Rules, delete, register,
+    stated,
+};
 use omr_protocol::{ClueKind, Scheme, Sealing};
 use place::{Place, located, own_server};
 use pyo3::prelude::*;
@@ -224,6 +228,51 @@ impl Inbox {
         Ok(marked.map_err(Fault::from)?)
     }
 
+    /// Removes letters; later fetches do not bring them back.
+    #[pyo3(signature = (*letters))]
+    fn delete(&self, py: Python<'_>, letters: Vec<Bound<'_, InboxLetter>>) -> PyResult<()> {
+        let opened = self.inner()?;
+        let numbers: Vec<u64> = letters.iter().map(|letter| letter.get().number).collect();
+        let deleted = py.detach(|| delete(&opened.mailbox.identity.home, &numbers));
+        Ok(deleted.map_err(Fault::from)?)
+    }
+
+    /// Mutes a sender, whose letters count as read from now on.
+    fn mute(&self, py: Python<'_>, sender: &str) -> PyResult<()> {
+        let opened = self.inner()?;
+        let muted = py.detach(|| {
+            let fingerprint = opened.mailbox.identity.home.sender(sender)?;
+            opened.mailbox.inbox.mute(&fingerprint)
+        });
+        Ok(muted.map_err(Fault::from)?)
+    }
+
+    /// Ends the muting of a sender. Returns whether the sender was muted.
+    fn unmute(&self, py: Python<'_>, sender: &str) -> PyResult<bool> {
+        let opened = self.inner()?;
+        let unmuted = py.detach(|| {
+            let fingerprint = opened.mailbox.identity.home.sender(sender)?;
+            opened.mailbox.inbox.unmute(&fingerprint)
+        });
+        Ok(unmuted.map_err(Fault::from)?)
+    }
+
+    /// Returns the short addresses of muted senders, without servers.
+    fn muted(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let opened = self.inner()?;
+        let muted = py.detach(|| opened.mailbox.inbox.muted());
+        let muted = muted.map_err(Fault::from)?.into_iter();
+        Ok(muted.filter_map(|sender| short(&sender, None)).collect())
+    }
+
+    /// Returns the letters in the inbox by conversation.
+    fn conversations(&self, py: Python<'_>) -> PyResult<Vec<Vec<Py<InboxLetter>>>> {
+        let opened = self.inner()?;
+        let letters = py.detach(|| letters_of(&opened.mailbox.inbox, true, |_| true))?;
+        let groups = conversations(letters).into_iter();
+        groups.map(|group| letter::objects(py, group)).collect()
+    }
+
     /// Returns the ranges with missing messages.
     fn kept(&self, py: Python<'_>) -> PyResult<Vec<Kept>> {
         let opened = self.inner()?;
@@ -322,7 +371,9 @@ impl Inbox {
     }
 
     /// Sends a letter to a recipient, at the recipient's server.
-    #[pyo3(signature = (to, data, *, name=None, sealing=None, large=false))]
+    #[pyo3(signature = (to, data, *, name=None, sealing=None, large=false, signed=false, subject=None,
+        media_type=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn send(
         &self,
         py: Python<'_>,
@@ -331,23 +382,65 @@ impl Inbox {
         name: Option<String>,
         sealing: Option<&str>,
         large: bool,
+        signed: bool,
+        subject: Option<String>,
+        media_type: Option<String>,
     ) -> PyResult<Vec<u64>> {
         let opened = self.inner()?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
-        let content = data.to_vec();
-        let (letter, rules) = (
-            Letter {
-                name,
-                content,
-                ..Letter::default()
-            },
-            Rules {
+        let letter = Letter {
+            name,
+            content: data.to_vec(),
+            header: stated(signed, None, subject, media_type),
+        };
+        run(py, &None, None, |watch| {
+            let to = opened.address(&to, watch)?;
+            let signer = if signed {
+                Some(opened.mailbox.identity.signer()?)
+            } else {
+                None
+            };
+            let rules = Rules {
                 sealing,
                 large,
-                signer: None,
-            },
-        );
+                signer: signer.as_ref(),
+            };
+            opened.send(&to, letter, &rules, watch)
+        })
+    }
+
+    /// Answers a letter: to its sender, in its conversation, signed.
+    #[pyo3(signature = (letter, data, *, name=None, sealing=None, large=false, subject=None, media_type=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
+    fn reply(
+        &self,
+        py: Python<'_>,
+        letter: &Bound<'_, InboxLetter>,
+        data: PyBackedBytes,
+        name: Option<String>,
+        sealing: Option<&str>,
+        large: bool,
+        subject: Option<String>,
+        media_type: Option<String>,
+    ) -> PyResult<Vec<u64>> {
+        let opened = self.inner()?;
+        let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
+        let number = letter.get().number;
+        let content = data.to_vec();
         run(py, &None, None, |watch| {
+            let reply = Reply::to(&opened.mailbox.inbox, number)?;
+            let to = opened.found(&reply.to, watch)?;
+            let signer = opened.mailbox.identity.signer()?;
+            let letter = Letter {
+                name,
+                content,
+                header: stated(true, Some(&reply), subject, media_type),
+            };
+            let rules = Rules {
+                sealing,
+                large,
+                signer: Some(&signer),
+            };
             opened.send(&to, letter, &rules, watch)
         })
     }

@@ -3,7 +3,7 @@
 use crate::error::{WasmError, fixed};
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32m, Hrp};
-use omr_protocol::{address_fingerprint, signed_fingerprint};
+use omr_protocol::{FINGERPRINT_BYTES, address_fingerprint, signed_fingerprint};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// The text before the separator `1`.
@@ -28,12 +28,17 @@ pub fn short_address(
         [] => unsigned,
         key => signed_fingerprint(&fixed("a verifying key", key)?, &unsigned),
     };
-    let code = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), &fingerprint)
+    Ok(short_form(&fingerprint, server))
+}
+
+/// Returns the short form of an address with this fingerprint; `server` is empty where it has none.
+pub(crate) fn short_form(fingerprint: &[u8; FINGERPRINT_BYTES], server: &str) -> String {
+    let code = bech32::encode::<Bech32m>(Hrp::parse_unchecked(PREFIX), fingerprint)
         .expect("a code of 16 bytes is short");
-    Ok(match server {
+    match server {
         "" => code,
         _ => format!("{code}@{server}"),
-    })
+    }
 }
 
 /// Returns the fingerprint in a short address, with or without a server.
@@ -41,6 +46,13 @@ pub fn short_address(
 /// Errors: `ShortAddress`, `Length`.
 #[wasm_bindgen(js_name = shortFingerprint)]
 pub fn short_fingerprint(text: &str) -> Result<Vec<u8>, JsError> {
+    Ok(fingerprint(text)?.to_vec())
+}
+
+/// Returns the fingerprint in a short address, with or without a server.
+///
+/// Errors: `ShortAddress`, `Length`.
+pub(crate) fn fingerprint(text: &str) -> Result<[u8; FINGERPRINT_BYTES], WasmError> {
     let wrong = |why: String| WasmError::ShortAddress {
         found: text.to_owned(),
         why,
@@ -49,8 +61,8 @@ pub fn short_fingerprint(text: &str) -> Result<Vec<u8>, JsError> {
     let checked =
         CheckedHrpstring::new::<Bech32m>(code).map_err(|error| wrong(error.to_string()))?;
     if checked.hrp() != Hrp::parse_unchecked(PREFIX) {
-        return Err(wrong("it is none".into()).into());
+        return Err(wrong("it is none".into()));
     }
     let bytes: Vec<u8> = checked.byte_iter().collect();
-    Ok(fixed::<16>("a fingerprint", &bytes)?.to_vec())
+    fixed("a fingerprint", &bytes)
 }

@@ -30,6 +30,9 @@ pub(crate) enum WasmError {
         /// The reason.
         why: String,
     },
+    /// The text is no conversation.
+    #[error("expected 32 hexadecimal digits of a conversation, found {0}")]
+    Thread(String),
     /// The address is for another parameter set than the board's.
     #[error("expected a board of {}, which the address is for, found one of {}", .0.expected, .0.found)]
     OtherParams(Mismatch<String>),

@@ -2,11 +2,12 @@
 
 use crate::error::{WasmError, fixed};
 use crate::keys::{MadeKey, engine, make};
+use crate::letter::Signer;
 use js_sys::{Function, Uint8Array};
-use omr_client::{SecretKey, decode, identity, os_rng};
+use omr_client::{SecretKey, decode, header, identity, os_rng};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Response, Scheme};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Response, Scheme, address_fingerprint};
 use std::time::{Duration, UNIX_EPOCH};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 use zeroize::Zeroizing;
@@ -65,6 +66,27 @@ impl Identity {
     pub fn clue_key(&self) -> Result<Vec<u8>, JsError> {
         let address = self.secret.address().ok_or(WasmError::NoAddress)?;
         Ok(address.to_bytes(self.set.clue())?)
+    }
+
+    /// Returns the key that verifies the recipient's signatures, for the address.
+    #[wasm_bindgen(getter, js_name = verifyingKey)]
+    pub fn verifying_key(&self) -> Vec<u8> {
+        self.secret.verifying_key().to_vec()
+    }
+
+    /// Returns the signer of the recipient's letters, who is named by the address with these terms and the verifying
+    /// key. It is wiped when it is freed.
+    pub fn signer(
+        &self,
+        server: &str,
+        sealing: u8,
+        bound: u32,
+        parts: u32,
+    ) -> Result<Signer, JsError> {
+        let clue_key = self.clue_key()?;
+        let unsigned = address_fingerprint(server, sealing, bound, parts, &clue_key);
+        let signer = header::Signer::new(&self.secret, unsigned, Some(server))?;
+        Ok(Signer(signer))
     }
 
     /// Returns the tag of the scheme of a new recipient at a server that answers fetches of at most this number of

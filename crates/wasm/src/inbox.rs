@@ -1,6 +1,7 @@
 //! An inbox for JavaScript, which returns the next call to make and receives its results.
 
 use crate::Identity;
+use crate::address::{fingerprint, short_form};
 use crate::error::{WasmError, fixed};
 use crate::identity::known_scheme;
 use js_sys::Uint8Array;
@@ -8,9 +9,9 @@ use omr_client::letter::Place;
 use omr_client::os_rng;
 use omr_inbox::{
     Agreed, Answer, Board, Call, Collected, Exchange, Failed, Failure, Fetch, InboxError, Limits,
-    Log, MAX_LEVELS, Mark, Memory, Outcome, Reader, Recipient, Step, Table,
+    Log, MAX_LEVELS, Mark, Memory, Outcome, Reader, Recipient, Sender, Step, Table,
 };
-use omr_protocol::{Mismatch, Scheme, Sealing};
+use omr_protocol::{Mismatch, Scheme, Sealing, from_hex};
 use std::collections::BTreeMap;
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
@@ -98,6 +99,21 @@ pub struct Listed {
     /// The first line, if the letter is text.
     #[wasm_bindgen(js_name = firstLine)]
     pub first_line: Option<String>,
+    /// The short address of the sender, if the letter names one and the signature matches.
+    pub sender: Option<String>,
+    /// Whether the letter names a sender whose signature does not match.
+    pub forged: bool,
+    /// The conversation: 32 hexadecimal digits, which its letters have in common.
+    pub thread: Option<String>,
+    /// The subject.
+    pub subject: Option<String>,
+    /// The media type of the content.
+    #[wasm_bindgen(js_name = mediaType)]
+    pub media_type: Option<String>,
+    /// The time in seconds since 1970, by the sender's clock.
+    pub written: Option<f64>,
+    /// The reason why sender, conversation, subject, media type and time could not be read.
+    pub unreadable: Option<String>,
 }
 
 /// A range whose digest contained no messages, see [`omr_inbox::Kept`].
@@ -461,15 +477,26 @@ impl Inbox {
 
     /// Returns all letters.
     pub fn list(&self) -> Result<Vec<Listed>, JsError> {
-        let listed = self.inbox.list(true)?.into_iter().map(|one| Listed {
-            number: one.number as f64,
-            index: one.index as f64,
-            further: one.further.into_iter().map(|index| index as f64).collect(),
-            fetched: one.fetched as f64,
-            bytes: one.bytes as f64,
-            read: one.read,
-            name: one.name,
-            first_line: one.first_line,
+        let listed = self.inbox.list(true)?.into_iter().map(|one| {
+            let header = one.header.unwrap_or_default();
+            let forged = header.sender.as_ref().is_some_and(|sender| !sender.genuine);
+            Listed {
+                number: one.number as f64,
+                index: one.index as f64,
+                further: one.further.into_iter().map(|index| index as f64).collect(),
+                fetched: one.fetched as f64,
+                bytes: one.bytes as f64,
+                read: one.read,
+                name: one.name,
+                first_line: one.first_line,
+                sender: header.sender.and_then(short).filter(|_| !forged),
+                forged,
+                thread: header.thread,
+                subject: header.subject,
+                media_type: header.media_type,
+                written: header.time.map(|time| time as f64),
+                unreadable: header.unreadable,
+            }
         });
         Ok(listed.collect())
     }
@@ -514,6 +541,34 @@ impl Inbox {
     pub fn mark_read(&self, number: f64) -> Result<(), JsError> {
         Ok(self.inbox.mark_read(&[number as u64])?)
     }
+
+    /// Removes a letter, see [`omr_inbox::Inbox::delete`].
+    pub fn delete(&self, number: f64) -> Result<(), JsError> {
+        Ok(self.inbox.delete(&[number as u64])?)
+    }
+
+    /// Mutes the sender with this short address, see [`omr_inbox::Inbox::mute`].
+    pub fn mute(&self, sender: &str) -> Result<(), JsError> {
+        Ok(self.inbox.mute(&fingerprint(sender)?)?)
+    }
+
+    /// Ends the muting of a sender. Returns whether the sender was muted.
+    pub fn unmute(&self, sender: &str) -> Result<bool, JsError> {
+        Ok(self.inbox.unmute(&fingerprint(sender)?)?)
+    }
+
+    /// Returns the short addresses of all muted senders, without servers.
+    pub fn muted(&self) -> Result<Vec<String>, JsError> {
+        let muted = self.inbox.muted()?.into_iter();
+        let short = |fingerprint: String| Some(short_form(&from_hex(&fingerprint)?, ""));
+        Ok(muted.filter_map(short).collect())
+    }
+}
+
+/// Returns the short address of a sender.
+fn short(sender: Sender) -> Option<String> {
+    let server = sender.server.unwrap_or_default();
+    Some(short_form(&from_hex(&sender.fingerprint)?, &server))
 }
 
 /// Returns a call for JavaScript.

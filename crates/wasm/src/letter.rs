@@ -2,10 +2,10 @@
 
 use crate::error::{WasmError, fixed};
 use omr_client::letter::{self, Place};
-use omr_client::os_rng;
+use omr_client::{header, os_rng};
 use omr_inbox::check_sealing;
 use omr_protocol::frame::{FrameReader, Kind};
-use omr_protocol::{ClueKey, Mismatch, ParamSet, Sealing};
+use omr_protocol::{ClueKey, Mismatch, ParamSet, Sealing, from_hex};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// A message that is ready to be posted.
@@ -17,6 +17,36 @@ pub struct Message {
     /// The payload.
     pub payload: Vec<u8>,
 }
+
+/// The statements of a letter about itself.
+#[wasm_bindgen]
+pub struct Header(header::Header);
+
+#[wasm_bindgen]
+impl Header {
+    /// Makes the header of a letter, with the time in seconds since 1970 and the conversation as 32 hexadecimal digits.
+    ///
+    /// Errors: `Thread`.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        time: Option<f64>,
+        thread: Option<String>,
+        subject: Option<String>,
+        media_type: Option<String>,
+    ) -> Result<Header, JsError> {
+        let known = |text: String| from_hex(&text).ok_or(WasmError::Thread(text));
+        Ok(Self(header::Header {
+            time: time.map(|time| time as u64),
+            thread: thread.map(known).transpose()?,
+            subject,
+            media_type,
+        }))
+    }
+}
+
+/// The sender whom letters name, with the signing key, which is wiped when this object is freed.
+#[wasm_bindgen]
+pub struct Signer(pub(crate) header::Signer);
 
 /// A writer of messages for one recipient on one board.
 #[wasm_bindgen]
@@ -60,10 +90,20 @@ impl Writer {
         Ok(Self(letter::Writer::new(set.clue(), &key, place)?))
     }
 
-    /// Splits a file, seals its parts and makes a clue for each.
-    pub fn write(&self, name: Option<String>, bytes: &[u8]) -> Result<Vec<Message>, JsError> {
+    /// Splits a file, seals its parts and makes a clue for each. A file without a header and a signer is as it always
+    /// was.
+    pub fn write(
+        &self,
+        name: Option<String>,
+        bytes: &[u8],
+        header: Option<Header>,
+        signer: Option<Signer>,
+    ) -> Result<Vec<Message>, JsError> {
         let rng = &mut os_rng();
-        let parts = self.0.named_parts(name.as_deref(), bytes, rng)?;
+        let header = header.map(|Header(stated)| stated).unwrap_or_default();
+        let signer = signer.as_ref().map(|Signer(signer)| signer);
+        let name = name.as_deref();
+        let parts = self.0.letter_parts(name, &header, signer, bytes, rng)?;
         let message = |part: &Vec<u8>| {
             let written = self.0.message(rng, part)?;
             Ok(Message {

@@ -15,4 +15,4 @@ pub use address::{short_address, short_fingerprint};
 pub use identity::{Found, Identity};
 pub use inbox::{Form, Inbox, KeptRange, Listed, NextCall, Stored, Waiting};
 pub use keys::{MadeKey, crc32c, write_in_chunks};
-pub use letter::{Message, Writer, sealing_tag};
+pub use letter::{Header, Message, Signer, Writer, sealing_tag};

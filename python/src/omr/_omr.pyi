@@ -752,6 +752,18 @@ class Inbox:
     def letters(self, *, all: bool = False) -> list[InboxLetter]:
         """Returns the letters in the inbox, in the order of the board: the unread ones, or all."""
     def mark_read(self, *letters: InboxLetter) -> None: ...
+    def conversations(self) -> list[list[InboxLetter]]:
+        """Returns all letters by conversation, in the order of their first ones. A letter of no conversation is one by
+        itself.
+        """
+    def delete(self, *letters: InboxLetter) -> None:
+        """Removes letters. Later fetches do not bring them back."""
+    def mute(self, sender: str) -> None:
+        """Has all letters of a sender, a contact or a short address, count as read, also those to come."""
+    def unmute(self, sender: str) -> bool:
+        """Ends the muting of a sender. Returns whether the sender was muted."""
+    def muted(self) -> list[str]:
+        """Returns the short addresses of muted senders, without their servers."""
     def kept(self) -> list[Kept]:
         """Returns the ranges with missing messages. `fetches_left` further fetches cover them by themselves."""
     def waiting(self) -> Waiting:
@@ -789,9 +801,29 @@ class Inbox:
         name: str | None = None,
         sealing: _Sealing | None = None,
         large: bool = False,
+        signed: bool = False,
+        subject: str | None = None,
+        media_type: str | None = None,
     ) -> list[int]:
         """Sends a letter to a contact, an address or a short address, at the recipient's server. Returns the messages'
         indices.
+
+        With `signed` the letter names this recipient as its sender, with the time, and begins a conversation.
+        """
+    def reply(
+        self,
+        letter: InboxLetter,
+        data: _Bytes,
+        *,
+        name: str | None = None,
+        sealing: _Sealing | None = None,
+        large: bool = False,
+        subject: str | None = None,
+        media_type: str | None = None,
+    ) -> list[int]:
+        """Answers a letter: to its sender, in its conversation, with its subject, signed. Returns the messages' indices.
+
+        A sender who is no contact is looked up by the short address, once.
         """
     def close(self) -> None:
         """Closes the inbox and ends its watches."""

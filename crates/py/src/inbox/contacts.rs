@@ -3,7 +3,7 @@
 use super::fetch::OpenInbox;
 use crate::fault::Fault;
 use crate::running::Watch;
-use omr_mail::{Address, Home, Letter, MailError, Named, Rules, Server, ShortAddress, send};
+use omr_mail::{Address, Letter, MailError, Named, Rules, Server, ShortAddress, send};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 
@@ -22,19 +22,18 @@ impl OpenInbox {
     /// Errors: `Mail`, `Stopped`.
     pub(super) fn send(
         &self,
-        to: &To,
+        to: &Address,
         letter: Letter,
-        rules: &Rules,
+        rules: &Rules<'_>,
         watch: &Watch,
     ) -> Result<Vec<u64>, Fault> {
-        let to = self.address(to, watch)?;
         let own = Some(self.server.clone());
         let server = Server::named(to.server.as_deref(), own).ok_or(MailError::NoServer)?;
         let client = self.network.connect(server.endpoint())?;
         let letters = [letter];
         let sent = self
             .network
-            .wait(watch, send(&client, &to, &letters, rules))?;
+            .wait(watch, send(&client, to, &letters, rules))?;
         Ok(sent
             .into_iter()
             .flat_map(|letter| letter.ranges)
@@ -56,13 +55,16 @@ impl OpenInbox {
         };
         match named {
             Named::Whole(address) => Ok(address),
-            Named::Short(short) => self.found(home, &short, watch),
+            Named::Short(short) => self.found(&short, watch),
         }
     }
 
     /// Returns the address of a short one: a known one, or a server's answer after a check. The server is called
     /// without a token, so that the caller stays unknown.
-    fn found(&self, home: &Home, short: &ShortAddress, watch: &Watch) -> Result<Address, Fault> {
+    ///
+    /// Errors: `Mail`, `Stopped`.
+    pub(super) fn found(&self, short: &ShortAddress, watch: &Watch) -> Result<Address, Fault> {
+        let home = &self.mailbox.identity.home;
         if let Some(known) = home.known(short)? {
             return Ok(known);
         }

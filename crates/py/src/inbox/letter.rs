@@ -1,7 +1,7 @@
 //! The content of an inbox as Python objects.
 
 use super::fetch::Decoded;
-use omr_mail::{Listed, Sender, ShortAddress};
+use omr_mail::{Listed, ShortAddress};
 use omr_protocol::from_hex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
@@ -10,6 +10,12 @@ use pyo3::types::{PyBytes, PyIterator, PyList};
 pub(super) struct Received {
     pub(super) listed: Listed,
     pub(super) data: Vec<u8>,
+}
+
+impl Received {
+    fn thread(&self) -> Option<&str> {
+        self.listed.header.as_ref()?.thread.as_deref()
+    }
 }
 
 /// A letter of an inbox.
@@ -51,6 +57,7 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
     let object = |Received { listed, data }| {
         let header = listed.header.unwrap_or_default();
         let forged = header.sender.as_ref().is_some_and(|sender| !sender.genuine);
+        let genuine = header.sender.filter(|sender| sender.genuine);
         let letter = InboxLetter {
             number: listed.number,
             index: listed.index,
@@ -59,7 +66,7 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
             fetched: listed.fetched,
             read: listed.read,
             retired: listed.retired,
-            sender: header.sender.and_then(short).filter(|_| !forged),
+            sender: genuine.and_then(|sender| short(&sender.fingerprint, sender.server)),
             forged,
             thread: header.thread,
             subject: header.subject,
@@ -71,10 +78,24 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
     letters.into_iter().map(object).collect()
 }
 
-/// Returns the short address of a sender.
-fn short(sender: Sender) -> Option<String> {
-    let fingerprint = from_hex(&sender.fingerprint)?;
-    Some(ShortAddress::new(fingerprint, sender.server).to_string())
+/// Returns the short address of a fingerprint in hexadecimal digits.
+pub(super) fn short(fingerprint: &str, server: Option<String>) -> Option<String> {
+    let fingerprint = from_hex(fingerprint)?;
+    Some(ShortAddress::new(fingerprint, server).to_string())
+}
+
+/// Returns letters by conversation, in the order of their first letters. A letter of no conversation is one by itself.
+pub(super) fn conversations(letters: Vec<Received>) -> Vec<Vec<Received>> {
+    let mut groups: Vec<Vec<Received>> = Vec::new();
+    for letter in letters {
+        let mut known = groups.iter_mut();
+        let thread = letter.thread();
+        match known.find(|group| thread.is_some() && group[0].thread() == thread) {
+            Some(group) => group.push(letter),
+            None => groups.push(vec![letter]),
+        }
+    }
+    groups
 }
 
 /// A range with missing messages.

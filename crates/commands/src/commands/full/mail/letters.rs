@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use omr_console::Ui;
 use omr_mail::{
-    Address, Draft, Header, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, new_thread,
+    Address, Draft, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, stated,
 };
 use omr_protocol::Sealing;
 use omr_remote::v1::Message;
@@ -22,7 +22,6 @@ use serde::Serialize;
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Contact {
@@ -276,7 +275,8 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     } else {
         None
     };
-    let header = header(args, reply.as_ref(), signer.is_some());
+    let (subject, media_type) = (args.subject.clone(), args.media_type.clone());
+    let header = stated(signer.is_some(), reply.as_ref(), subject, media_type);
     let mut files = Vec::new();
     for path in &args.files {
         files.push(Letter {
@@ -319,20 +319,6 @@ fn print_messages(messages: Vec<Message>) -> Result<(), CliError> {
         io::print_json(&json!({ "clue": clue, "payload": payload }))?;
     }
     Ok(())
-}
-
-/// Returns what letters state about themselves. Only a signed letter has a time and a conversation.
-fn header(args: &Send, reply: Option<&Reply>, signed: bool) -> Header {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |since| since.as_secs());
-    let thread = || reply.map_or_else(new_thread, |reply| reply.thread);
-    let subject = reply.and_then(|reply| reply.subject.clone());
-    Header {
-        time: signed.then_some(now),
-        thread: signed.then(thread),
-        subject: args.subject.clone().or(subject),
-        media_type: args.media_type.clone(),
-    }
 }
 
 /// Warns before the post of letters that may not arrive at once.

@@ -123,7 +123,7 @@ pub(super) fn mute(dir: &HomeArg, who: Option<&str>, ui: &Ui) -> Result<(), CliE
     let home = Identity::open(&home(dir)?)?.home;
     let inbox = Inbox::beside(&home)?;
     if let Some(who) = who {
-        return Ok(inbox.mute(&fingerprint(&home, who)?)?);
+        return Ok(inbox.mute(&home.sender(who)?)?);
     }
     let (names, muted) = (Names::of(&home)?, inbox.muted()?);
     if muted.is_empty() {
@@ -137,20 +137,10 @@ pub(super) fn mute(dir: &HomeArg, who: Option<&str>, ui: &Ui) -> Result<(), CliE
 pub(super) fn unmute(dir: &HomeArg, who: &str, ui: &Ui) -> Result<(), CliError> {
     let home = Identity::open(&home(dir)?)?.home;
     let inbox = Inbox::beside(&home)?;
-    if !inbox.unmute(&fingerprint(&home, who)?)? {
+    if !inbox.unmute(&home.sender(who)?)? {
         ui.note("this sender was not muted");
     }
     Ok(())
-}
-
-/// Returns the fingerprint of a contact, or of a short address.
-fn fingerprint(home: &Home, who: &str) -> Result<[u8; 16], MailError> {
-    let short = if ShortAddress::is_meant(who) {
-        who.parse()?
-    } else {
-        ShortAddress::of(&home.contact(who)?)
-    };
-    Ok(*short.fingerprint())
 }
 
 #[cfg(test)]
