@@ -20,12 +20,12 @@ struct Build {
 const BUILDS: [Build; 2] = [
     Build {
         features: "",
-        most: 150,
+        most: 153,
         without: &["object_store", "tonic"],
     },
     Build {
         features: "full",
-        most: 264,
+        most: 266,
         without: &["arrow", "object_store", "opentelemetry", "parquet"],
     },
 ];
