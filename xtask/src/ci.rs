@@ -101,7 +101,19 @@ pub(crate) fn cargo(
 pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(args);
+    for_everybody(&mut command);
     command
+}
+
+/// Removes the variables that Cargo sets for this program alone. Some build scripts depend on them, and would run again,
+/// with all that is built on them, in every build that is started in another way.
+pub(crate) fn for_everybody(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
 }
 
 pub(crate) fn start_error(command: &Command, source: std::io::Error) -> XtaskError {

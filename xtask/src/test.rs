@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use crate::built::PROFILE;
-use crate::ci::{cargo_command, start_error, succeed, success};
+use crate::ci::{cargo_command, for_everybody, start_error, succeed, success};
 use crate::error::XtaskError;
 use crate::{npm, venv};
 use tally::Tally;
@@ -88,6 +88,7 @@ fn nextest(root: &Path) -> Result<Option<Command>, XtaskError> {
     };
     let mut command = Command::new(bin.join("cargo-nextest"));
     command.current_dir(root);
+    for_everybody(&mut command);
     command.args(["nextest", "run", "--cargo-profile", PROFILE]);
     command.args(["--color", "never", "--show-progress", "none"]);
     if std::env::var_os(THREADS).is_none() {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci::succeed;
+use crate::ci::{for_everybody, succeed};
 use crate::error::XtaskError;
 use crate::{built, npm, venv};
 
@@ -194,6 +194,7 @@ fn build(root: &Path, bin: &Path, tools: &Path, build: &Build) -> Result<PathBuf
         fs::remove_dir_all(&out).map_err(XtaskError::io(&out))?;
     }
     let mut command = Command::new(tools.join("maturin"));
+    for_everybody(&mut command);
     command
         .current_dir(root.join(build.package))
         .args(["build", "--quiet", "--locked", "--profile", build.profile])
