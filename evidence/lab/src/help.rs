@@ -34,7 +34,7 @@ pub(crate) const GROUPS: &Groups = &[
     (
         "Service",
         &[
-            "post", "sizing", "cluster", "load", "mail", "chaos", "hostile",
+            "post", "sizing", "cluster", "load", "mail", "inbox", "ledger", "chaos", "hostile",
         ],
     ),
     ("Private queries", &["pdq"]),
