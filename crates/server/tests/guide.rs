@@ -95,8 +95,11 @@ fn keys_that_the_example_comments_out_are_defaults() {
     // A new board has bound clues with or without this key.
     assert_eq!(default.board.clues, None);
     assert_eq!(config.board.clues.as_deref(), Some("bound"));
+    // Boards without a ledger have no name of one.
+    assert_eq!(default.board.ledger, None);
     let unsaid = Board {
         clues: None,
+        ledger: None,
         ..config.board.clone()
     };
     assert_eq!(unsaid, default.board);

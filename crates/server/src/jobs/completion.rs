@@ -182,10 +182,9 @@ impl Jobs {
     fn is_withdrawn(&self, record: &JobRecord) -> bool {
         let end = record.range.end;
         let hash = self.store.hash_at(end).ok().flatten();
-        let is_other = hash
-            .zip(record.log_hash)
-            .is_some_and(|(now, then)| now != then);
-        is_other || self.store.len() < end
+        record
+            .log_hash
+            .is_some_and(|then| self.store.len() < end || hash.is_some_and(|now| now != then))
     }
 
     /// Notes that a worker has no digest for a job.
