@@ -173,7 +173,7 @@ def test_letters_name_their_senders_and_are_answered(ann, eve):
         ann.reply(tip, b"Who are you?")
     with pytest.raises(omr.LetterError):
         eve.send(ann.address, b"x", subject="x" * 257)
-    # Muted letters come, and no fetch tells of them.
+    # Muted letters come, and no fetch reports them.
     ann.mute(last.sender)
     assert ann.muted() == [last.sender.partition("@")[0]]
     eve.send(ann.address, b"Spam", signed=True)

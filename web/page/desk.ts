@@ -134,7 +134,7 @@ export function useDesk(me: Recipient, feed: Feed, settings: Settings): Desk {
     try {
       const before = new Set((await me.letters()).map(({ number }) => number));
       const { warnings } = await me.fetch(setVisit);
-      // Those of muted senders are read already, and not told.
+      // Those of muted senders are read already, and do not count as new.
       fresh = (await reload()).filter(({ number, read }) => !read && !before.has(number)).length;
       const found = fresh === 0 ? "No new letter." : `${several(fresh, "new letter")}.`;
       outcome = [...warnings.map((warning) => `Warning: ${warning}.`), found].join(" ");

@@ -19,7 +19,8 @@ impl<S: Storage> Inbox<S> {
             senders.insert(hex(fingerprint));
             SENDERS.put(tx, &MUTED, &senders)?;
             for (number, mut record) in MESSAGES.all(tx)? {
-                if !record.read && is_muted(tx, record.header.as_ref())? {
+                let sender = record.header.as_ref().and_then(Heading::genuine);
+                if !record.read && sender.is_some_and(|sender| senders.contains(sender)) {
                     record.read = true;
                     MESSAGES.put(tx, &number, &record)?;
                 }

@@ -5,7 +5,7 @@ use crate::table::{BODIES, JOBS, MESSAGES, PIECES, UNOPENED};
 use crate::{Heading, Inbox, InboxError, withdrawn};
 use omr_client::fragment::{Reassembler, visible};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of characters of a first line in the list.
 const LINE: usize = 60;
@@ -106,6 +106,16 @@ impl<S: Storage> Inbox<S> {
         })
     }
 
+    /// Returns a message as it is listed.
+    ///
+    /// Errors: those of the storage; `NoMessage`, `Record`.
+    pub fn letter(&self, number: u64) -> Result<Listed, S::Error> {
+        self.store.read(|tx| {
+            let record = record(tx, number)?;
+            entry(tx, &withdrawn::letters(tx)?, number, record)
+        })
+    }
+
     /// Returns the numbers of the letters with messages that the board no longer has, as [`Listed::withdrawn`].
     ///
     /// Errors: those of the storage; `Record`.
@@ -174,23 +184,33 @@ impl<S: Storage> Inbox<S> {
 /// Returns entries as they are listed, in the same order.
 fn listed<T: Look>(tx: &T, messages: Vec<(u64, Record)>) -> Result<Vec<Listed>, T::Error> {
     let withdrawn = withdrawn::letters(tx)?;
-    let listed = messages.into_iter().map(|(number, record)| {
-        let body = BODIES.get(tx, &number)?;
-        Ok(Listed {
-            number,
-            index: record.index,
-            further: record.further,
-            fetched: record.fetched,
-            bytes: record.bytes,
-            read: record.read,
-            name: record.name,
-            retired: record.retired,
-            withdrawn: withdrawn.contains(&number),
-            header: record.header,
-            first_line: body.and_then(|body| first_line(&body)),
-        })
-    });
-    listed.collect()
+    messages
+        .into_iter()
+        .map(|(number, record)| entry(tx, &withdrawn, number, record))
+        .collect()
+}
+
+/// Returns an entry as it is listed, where `withdrawn` has the numbers of all letters with withdrawn messages.
+fn entry<T: Look>(
+    tx: &T,
+    withdrawn: &BTreeSet<u64>,
+    number: u64,
+    record: Record,
+) -> Result<Listed, T::Error> {
+    let body = BODIES.get(tx, &number)?;
+    Ok(Listed {
+        number,
+        index: record.index,
+        further: record.further,
+        fetched: record.fetched,
+        bytes: record.bytes,
+        read: record.read,
+        name: record.name,
+        retired: record.retired,
+        withdrawn: withdrawn.contains(&number),
+        header: record.header,
+        first_line: body.and_then(|body| first_line(&body)),
+    })
 }
 
 fn record<T: Look>(tx: &T, number: u64) -> Result<Record, T::Error> {

@@ -22,6 +22,18 @@ fn places<T: Look>(tx: &T) -> Result<BTreeSet<Place>, T::Error> {
     Ok(PLACES.get(tx, &WITHDRAWN)?.unwrap_or_default())
 }
 
+/// Returns the withdrawn messages that had this index.
+fn at(places: &BTreeSet<Place>, index: u64) -> impl Iterator<Item = &Place> {
+    let first = Place {
+        index,
+        hash: [0; 32],
+        letter: 0,
+    };
+    places
+        .range(first..)
+        .take_while(move |place| place.index == index)
+}
+
 /// Returns the numbers of the letters with messages that were withdrawn.
 pub(crate) fn letters<T: Look>(tx: &T) -> Result<BTreeSet<u64>, T::Error> {
     Ok(places(tx)?.into_iter().map(|place| place.letter).collect())
@@ -49,8 +61,7 @@ pub(crate) fn mark<T: Edit>(tx: &mut T, numbers: &[u64], common: u64) -> Result<
         };
         let all = std::iter::once(record.index).chain(record.further);
         for index in all.filter(|index| *index >= common) {
-            let is_marked = |place: &Place| (place.index, place.letter) == (index, letter);
-            if places.iter().any(is_marked) {
+            if at(&places, index).any(|place| place.letter == letter) {
                 continue;
             }
             // The other payloads that were seen there are those of earlier histories.
@@ -77,8 +88,8 @@ pub(crate) fn came_back<T: Edit>(
     new: u64,
 ) -> Result<(), T::Error> {
     let mut places = places(tx)?;
-    let is_it = |place: &Place| place.index == old && place.hash == *hash;
-    let Some(found) = places.iter().find(|place| is_it(place)).cloned() else {
+    let found = at(&places, old).find(|place| place.hash == *hash);
+    let Some(found) = found.cloned() else {
         return Ok(());
     };
     places.remove(&found);

@@ -9,13 +9,9 @@ use crate::{Home, Inbox, MailError};
 /// Errors: `NoMessage` for a number without a letter; those of [`Inbox::beside`].
 pub fn delete(home: &Home, numbers: &[u64]) -> Result<(), MailError> {
     let inbox = Inbox::beside(home)?;
-    let all = inbox.list(true)?;
     let retired = home.retired()?;
     for number in numbers {
-        let mut letters = all.iter();
-        let letter = letters
-            .find(|letter| letter.number == *number)
-            .ok_or(MailError::NoMessage(*number))?;
+        let letter = inbox.letter(*number)?;
         let old = retired
             .iter()
             .find(|(name, _)| Some(name) == letter.retired.as_ref());

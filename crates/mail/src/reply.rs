@@ -23,9 +23,7 @@ impl Reply {
     ///
     /// Errors: `NoMessage`, `NoSender`, `ForgedSender`; those of the inbox.
     pub fn to(inbox: &Inbox, number: u64) -> Result<Self, MailError> {
-        let mut all = inbox.list(true)?.into_iter();
-        let letter = all.find(|letter| letter.number == number);
-        let header = letter.ok_or(MailError::NoMessage(number))?.header;
+        let header = inbox.letter(number)?.header;
         let header = header.ok_or(MailError::NoSender(number))?;
         let sender = header.sender.ok_or(MailError::NoSender(number))?;
         if !sender.genuine {

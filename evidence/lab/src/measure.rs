@@ -37,6 +37,7 @@ pub use decode::{DecodeBench, DecodeClass, DecodeTimes};
 pub use digest::{BenchError, DigestBench, DigestCost, DigestFigures, Loading};
 pub use instant::InstantUnits;
 pub use median::median;
+pub(crate) use median::median_of_runs;
 pub use papers::{PaperBench, PaperBenchError, PaperFigures, PaperKeys};
 pub use places::{LeftOut, PlacesFigures, Queries, places};
 pub use recipients::{RecipientsBench, RecipientsFigures, RecipientsTimes};

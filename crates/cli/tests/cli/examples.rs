@@ -402,7 +402,7 @@ fn identities_and_letters() {
     stage.page("address");
     stage.page("contact");
     stage.ok("omr contact add bob bob.txt");
-    // Signed letters, of which the third is answered.
+    // Signed letters; the example answers the third.
     stage.scene.write("answer.txt", b"yes");
     for _ in 0..3 {
         stage.ok("omr send --home bob --signed --to alice.txt letter.txt");

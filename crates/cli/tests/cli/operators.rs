@@ -1,7 +1,7 @@
 //! A ledger that two operators serve: its blocks fed to both, letters of either, a branch that withdraws one, and the
 //! choice of an operator.
 
-use crate::common::mail::{Server, lines};
+use crate::common::mail::{Server, identity, lines};
 use crate::common::{PARAMS, Scene};
 use serde_json::{Value, json};
 
@@ -115,16 +115,7 @@ fn letters_of_a_ledger_arrive_through_either_operator() {
         Operator::start(&scene, "one"),
         Operator::start(&scene, "two"),
     );
-    let new = [
-        "id",
-        "new",
-        "--home",
-        "ann",
-        "--server",
-        &one.server.url,
-        "--json",
-    ];
-    scene.run(&new).json();
+    identity(&scene, &one.server, "ann", &[]);
     let also = [
         "id",
         "register",
@@ -135,9 +126,6 @@ fn letters_of_a_ledger_arrive_through_either_operator() {
         &two.server.url,
     ];
     assert_eq!(scene.run(&also).code, 0);
-    scene
-        .run(&["address", "--home", "ann", "--out", "ann.txt"])
-        .quietly();
     // Letters come with blocks alone.
     let post = [
         "send",
@@ -253,16 +241,7 @@ fn an_operator_of_another_ledger_is_refused() {
         PARAMS,
     ];
     let other = Server::with(&scene, &args);
-    let new = [
-        "id",
-        "new",
-        "--home",
-        "ann",
-        "--server",
-        &one.server.url,
-        "--json",
-    ];
-    scene.run(&new).json();
+    identity(&scene, &one.server, "ann", &[]);
     let also = [
         "id", "register", "--home", "ann", "--also", "--server", &other.url,
     ];

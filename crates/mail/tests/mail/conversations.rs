@@ -189,13 +189,16 @@ async fn a_header_that_cannot_be_read_loses_no_letter() {
     post(&scene, &[1], &[7; 700]).await;
     let inbox = scene.inbox();
     let all = fetched(&scene, &inbox).await;
-    let told = |letter: &Listed| letter.header.clone().unwrap().unreadable;
-    let reasons: Vec<String> = all[..5].iter().map(|one| told(one).unwrap()).collect();
+    let unreadable = |letter: &Listed| letter.header.clone().unwrap().unreadable;
+    let reasons: Vec<String> = all[..5]
+        .iter()
+        .map(|one| unreadable(one).unwrap())
+        .collect();
     assert!(reasons[1].contains("written by a newer omr"), "{reasons:?}");
     for one in &all[..5] {
         assert_eq!(inbox.body(one.number).unwrap(), b"hello");
     }
-    assert_eq!((told(&all[5]), all[5].bytes), (None, 700));
+    assert_eq!((unreadable(&all[5]), all[5].bytes), (None, 700));
     assert_eq!(inbox.leftovers().unwrap(), (Vec::new(), 0));
 }
 

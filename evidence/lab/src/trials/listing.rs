@@ -4,6 +4,7 @@ use super::command::checked;
 use super::load::Progress;
 use super::{Site, TrialError, count, program};
 use crate::help;
+use crate::measure::median_of_runs;
 use clap::Args;
 use omr_mail::{Home, Inbox};
 use serde::Serialize;
@@ -108,13 +109,10 @@ impl Listing {
 
     /// Returns the median of the milliseconds of some runs.
     fn median(&self, mut act: impl FnMut() -> Result<(), TrialError>) -> Result<f64, TrialError> {
-        let mut times = Vec::new();
-        for _ in 0..self.runs {
+        median_of_runs(self.runs as usize, || {
             let start = Instant::now();
             act()?;
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
+            Ok(start.elapsed().as_secs_f64() * 1e3)
+        })
     }
 }

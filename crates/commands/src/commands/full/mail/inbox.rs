@@ -806,23 +806,19 @@ fn read(args: &InboxRead, ui: &Ui) -> Result<(), CliError> {
     if let Some(dir) = folder {
         create_folder(dir)?;
     }
-    let all = inbox.list(true)?;
     for &number in &args.numbers {
         let body = inbox.body(number)?;
-        let listed = all
-            .iter()
-            .find(|message| message.number == number)
-            .ok_or(MailError::NoMessage(number))?;
+        let listed = inbox.letter(number)?;
         let path = folder.map(|dir| dir.join(io::numbered(number, listed.name.as_deref())));
         if let Some(path) = &path {
             io::stage_bytes(path, Access::Private, &body)?.commit(false)?;
         }
         if !args.json {
-            names.tell(listed, ui);
+            names.tell(&listed, ui);
         }
         match (&path, args.json) {
             (_, true) => io::print_json(&Opened {
-                letter: names.shown(listed),
+                letter: names.shown(&listed),
                 text: std::str::from_utf8(&body).ok(),
                 path: path.as_deref(),
             })?,

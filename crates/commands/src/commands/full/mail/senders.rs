@@ -70,28 +70,28 @@ impl Names {
             ));
             return;
         }
-        let mut told = match &header.sender {
-            Some(sender) => self.told(number, sender),
+        let mut text = match &header.sender {
+            Some(sender) => self.described(number, sender),
             None => format!("letter {number} names no sender"),
         };
         if let Some(at) = header.time {
-            told += &format!("; written {} by the sender's clock", time(at));
+            text += &format!("; written {} by the sender's clock", time(at));
         }
-        for (what, text) in [
+        for (what, stated) in [
             ("subject", &header.subject),
             ("media type", &header.media_type),
         ] {
-            if let Some(text) = text {
-                told += &format!("; {what}: {text}");
+            if let Some(stated) = stated {
+                text += &format!("; {what}: {stated}");
             }
         }
         match &header.sender {
-            Some(sender) if !sender.genuine => ui.warn(&told),
-            _ => ui.announce(&told),
+            Some(sender) if !sender.genuine => ui.warn(&text),
+            _ => ui.announce(&text),
         }
     }
 
-    fn told(&self, number: u64, sender: &Sender) -> String {
+    fn described(&self, number: u64, sender: &Sender) -> String {
         let address = short(&sender.fingerprint, sender.server.clone());
         match self.0.get(&sender.fingerprint) {
             _ if !sender.genuine => format!(
@@ -185,18 +185,18 @@ mod tests {
         let contact = |letter: &Listed| names.shown(letter).contact.map(str::to_owned);
         assert_eq!(contact(&letter(Some((1, true)))).as_deref(), Some("bob"));
         assert_eq!(contact(&letter(Some((1, false)))), None);
-        let told = |byte, genuine| {
+        let described = |byte, genuine| {
             let header = letter(Some((byte, genuine))).header.unwrap();
-            names.told(7, &header.sender.unwrap())
+            names.described(7, &header.sender.unwrap())
         };
-        assert_eq!(told(1, true), "letter 7 from bob");
-        let forged = told(1, false);
+        assert_eq!(described(1, true), "letter 7 from bob");
+        let forged = described(1, false);
         assert!(
             !forged.contains("bob") && forged.contains("sender forged"),
             "{forged}"
         );
         assert!(forged.contains("omr1qyqszqgp"), "{forged}");
-        let unknown = told(2, true);
+        let unknown = described(2, true);
         assert!(unknown.ends_with("@https://mail.example.org"), "{unknown}");
     }
 }
