@@ -463,10 +463,10 @@ fn answers_that_cannot_be_read_lose_nothing() {
     assert!(world.inbox.kept().unwrap().is_empty());
 }
 
-/// Returns the largest number of messages whose payloads a scan contains, and the number of messages in an answer.
+/// Returns the largest number of messages whose payloads a scan contains, and that of an answer.
 fn sizes(world: &World) -> [usize; 2] {
     let params = world.server.set.rounds().unwrap();
-    [params.scan.block(), params.fetch.spec().fetched]
+    [params.scan.block(), params.fetch.spec().buckets]
 }
 
 #[test]

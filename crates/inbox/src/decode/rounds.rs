@@ -110,11 +110,11 @@ impl Reader {
         let asked = asked.map_err(reason)?;
         let fetched = recipient.fetched(&asked, &received.file).map_err(reason)?;
         let params = self.set.rounds().map_err(reason)?;
-        let (places, of) = (params.fetch.spec().fetched, received.job.stride());
+        let (buckets, of) = (params.fetch.spec().buckets, received.job.stride());
         let unreadable = fetched.unreadable.len();
         Ok(Answered {
             arrived: fetched.messages.iter().map(|one| one.index).collect(),
-            found: self.opened(&of, &fetched.messages, &self.place(&asked.header), places),
+            found: self.opened(&of, &fetched.messages, &self.place(&asked.header), buckets),
             damage: (unreadable > 0).then(|| {
                 format!(
                     "expected payloads that match their checksums, found {unreadable} that do not"
