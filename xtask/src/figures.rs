@@ -162,7 +162,7 @@ fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
     let mut rows = Rows::default();
     rows.add("", String::new());
     rows.add(
-        "Two rounds, one thread; each further recipient; key",
+        "Two rounds, one thread; each further recipient or address; its key",
         format!(
             "{}; {}; {:.0} MB",
             all.seconds("rounds", "/rounds_s")?,
