@@ -27,7 +27,7 @@ export class Inbox {
   }
 
   static async open(identity: Identity, form: Form, store: Store, service: Service): Promise<Inbox> {
-    const records = (await store.records()).map(({ table, key, value }) => new Stored(table, key, value));
+    const records = (await store.records()).map(({ table, name, content }) => new Stored(table, name, content));
     return new Inbox(new Rules(identity, form, records), store, service);
   }
 

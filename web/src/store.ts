@@ -12,11 +12,11 @@ export interface Found {
   clueKey: Bytes;
 }
 
-/** A record of the inbox. */
+/** A record of the inbox, encrypted with a key that follows from her secret. */
 export interface Row {
   table: string;
-  key: Bytes;
-  value: Bytes;
+  name: Bytes;
+  content: Bytes;
 }
 
 interface Schema extends DBSchema {
@@ -66,13 +66,13 @@ export class Store {
   }
 
   /** Keeps changes of the inbox, all or none; durable when it returns. */
-  async change(changes: { table: string; key: Uint8Array; value?: Uint8Array | undefined }[]): Promise<void> {
+  async change(changes: { table: string; name: Uint8Array; content?: Uint8Array | undefined }[]): Promise<void> {
     if (changes.length === 0) return;
     const write = this.#db.transaction("inbox", "readwrite", { durability: "strict" });
-    for (const { table, key, value } of changes) {
-      const row = { table, key: new Uint8Array(key), value: new Uint8Array(value ?? []) };
-      if (value === undefined) void write.store.delete([table, row.key]);
-      else void write.store.put(row, [table, row.key]);
+    for (const { table, name, content } of changes) {
+      const row = { table, name: new Uint8Array(name), content: new Uint8Array(content ?? []) };
+      if (content === undefined) void write.store.delete([table, row.name]);
+      else void write.store.put(row, [table, row.name]);
     }
     await write.done;
   }

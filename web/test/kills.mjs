@@ -36,10 +36,10 @@ async function closedIn(page) {
     const db = await asked(indexedDB.open("omr-recipient"));
     const rows = await asked(db.transaction("inbox").objectStore("inbox").getAll());
     db.close();
-    const values = (name) => rows.filter(({ table }) => table === name).map(({ value }) => value);
-    const jobs = values("jobs").map((value) => JSON.parse(new TextDecoder().decode(value)));
-    if (jobs.some(({ fetched }) => !fetched)) return "fetch";
-    return values("digests").length > 0 ? "decode" : "between";
+    // Each job that was answered has a digest until that is decoded.
+    const count = (name) => rows.filter(({ table }) => table === name).length;
+    if (count("jobs") > count("digests")) return "fetch";
+    return count("digests") > 0 ? "decode" : "between";
   });
 }
 

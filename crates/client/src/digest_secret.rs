@@ -4,7 +4,7 @@ use omr_marks::published;
 use omr_ring::{Ring, Xof};
 use omr_rlwe::{Secret, SecretPoly};
 use rand_core::Rng;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// Length in bytes of the seed of a digest's secrets in a secret key file.
 pub const DIGEST_SEED_BYTES: usize = 32;
@@ -52,6 +52,13 @@ impl DigestSecret {
     /// Returns the name of the detector's key for two rounds.
     pub(crate) fn rounds_id(&self) -> [u8; 16] {
         self.name("omr rounds key id v1")
+    }
+
+    /// Returns the key of the recipient's stored letters.
+    pub(crate) fn storage_key(&self) -> Zeroizing<[u8; 32]> {
+        let mut key = Zeroizing::new([0; 32]);
+        Xof::stream("omr storage key v1", &self.0, &[]).fill_bytes(&mut *key);
+        key
     }
 
     fn draw(&self, domain: &'static str, ring: &Ring, bodies: usize) -> Vec<SecretPoly> {

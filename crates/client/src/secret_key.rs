@@ -83,6 +83,11 @@ impl SecretKey {
         self.digest.rounds_id()
     }
 
+    /// Returns the key under which a program stores the recipient's letters. Whoever can read the secret can read them.
+    pub fn storage_key(&self) -> Zeroizing<[u8; 32]> {
+        self.digest.storage_key()
+    }
+
     /// Returns the recipient's address if clues are bound to it. An address for plain clues cannot be derived from the
     /// secret.
     pub fn address(&self) -> Option<&ClueKey> {

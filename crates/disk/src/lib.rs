@@ -6,12 +6,14 @@
 //! library into errors.
 #![forbid(unsafe_code)]
 
+mod encrypted;
 pub mod guard;
 pub mod temporary;
 
 #[cfg_attr(not(all(unix, feature = "record")), path = "no_record.rs")]
 mod record;
 
+pub use encrypted::Key;
 #[cfg(all(unix, feature = "record"))]
 pub use record::{History, Loss, Recording, Site};
 
@@ -81,4 +83,16 @@ pub fn create_folders_with(
 /// Errors: those of redb.
 pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseError> {
     record::Recorded::new(file)
+}
+
+/// Opens the storage of a database in a file that is encrypted with a key; an empty file becomes one. Returns `None` for
+/// a file of another key, and for one that is not encrypted. Recordings note its syncs.
+///
+/// Errors: those of redb.
+pub fn encrypted_database(
+    file: File,
+    key: &Key,
+) -> Result<Option<impl redb::StorageBackend + use<>>, redb::DatabaseError> {
+    let plain = record::Recorded::new(file)?;
+    Ok(encrypted::Encrypted::new(plain, key)?)
 }

@@ -21,6 +21,11 @@ pub enum InboxError {
         /// The number of bytes found.
         found: usize,
     },
+    /// A stored record of this table was changed, or was stored with another key.
+    #[error(
+        "expected a record of table {0} that this identity stored, found one that does not open"
+    )]
+    Sealed(&'static str),
     /// The board has other parameters than the keys.
     #[error("expected a board of {}, found one of {}", .0.expected, .0.found)]
     OtherParams(Mismatch<String>),

@@ -2,7 +2,6 @@
 
 use crate::{Identity, Inbox, MailError, Reader, exchange};
 use omr_inbox::{Asking, Collected, Fetch};
-use omr_protocol::Scheme;
 use omr_remote::{Client, RemoteError};
 
 /// The progress of a request.
@@ -30,24 +29,6 @@ pub async fn collect(
     let ask = |asking: &Asking| inbox.ask(reader, asking);
     let fetch = Fetch::new(identity.recipient()?);
     exchange::run(client, fetch, inbox.requests(), ask, progress).await
-}
-
-/// Collects digests as [`collect`] does, for an identity whose secret is not open. Returns `None`, without a call, for an
-/// identity in two rounds, whose queries need the secret.
-///
-/// Errors: those of [`collect`].
-pub async fn collect_locked(
-    client: &Client,
-    identity: &Identity,
-    inbox: &Inbox,
-    progress: impl FnMut(Stage),
-) -> Result<Option<Collected>, MailError> {
-    if identity.scheme() == Scheme::TwoRounds {
-        return Ok(None);
-    }
-    let fetch = Fetch::new(identity.recipient()?);
-    let collected = exchange::run(client, fetch, inbox.requests(), no_query, progress).await?;
-    Ok(Some(collected))
 }
 
 /// Refuses to make a query.

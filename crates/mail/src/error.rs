@@ -194,6 +194,12 @@ pub enum MailError {
     /// The inbox's file is damaged; with the error of the database, if there is one.
     #[error("the inbox is damaged")]
     Damaged(#[source] Option<Box<redb::Error>>),
+    /// The inbox in this file is not encrypted with the key of the identity's secret, or its first bytes are damaged.
+    #[error(
+        "{}: expected an inbox that is encrypted with this identity's secret, found one of another secret or a damaged one",
+        .0.display()
+    )]
+    OtherInbox(PathBuf),
     /// A record of the inbox is damaged.
     #[error("the inbox has a damaged record")]
     Record(#[source] serde_json::Error),
@@ -323,6 +329,7 @@ impl MailError {
             | Self::Database(_)
             | Self::Version(_)
             | Self::Damaged(_)
+            | Self::OtherInbox(_)
             | Self::Record(_)
             | Self::Range(_)
             | Self::NotKept(_) => MailErrorKind::Inbox,
@@ -353,7 +360,7 @@ impl From<InboxError> for MailError {
     fn from(error: InboxError) -> Self {
         match error {
             InboxError::Record(source) => Self::Record(source),
-            InboxError::Bytes { .. } => Self::Damaged(None),
+            InboxError::Bytes { .. } | InboxError::Sealed(_) => Self::Damaged(None),
             InboxError::OtherParams(names) => Self::OtherParams(names),
             InboxError::OtherBoard(ids) => Self::OtherBoard(ids),
             InboxError::OtherSealing(sealings) => Self::OtherSealing(sealings),

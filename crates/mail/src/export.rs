@@ -14,7 +14,7 @@ use crate::contacts::FOLDER as CONTACTS;
 use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
-use crate::keys::{CLUE_KEY, SECRET_KEY};
+use crate::keys::{CLUE_KEY, SECRET_KEY, within};
 use crate::retired::FOLDER as RETIRED;
 use crate::{Home, Identity, Inbox, MailError, Profile, Server};
 use omr_client::locked::{MAX_LOCKED_BYTES, is_locked};
@@ -114,7 +114,8 @@ impl Home {
     /// Restores an exported identity in this folder, which must be empty or absent. Its requests continue from their
     /// state at the time of the export. This makes no connection to the server.
     ///
-    /// Errors: `NotEmpty`; `Frame`, `Export` and others for a file that contains no identity; `File`.
+    /// Errors: `NotEmpty`; `Frame`, `Export` and others for a file that contains no identity; `Locked` and `Unlock` if
+    /// its secret is not under this home's passphrase; `File`.
     pub fn import(&self, file: &[u8]) -> Result<Identity, MailError> {
         let (header, body) = frame::read_frame(file, Kind::Identity, MAX_LOCKED_BYTES)?;
         let body = Zeroizing::new(body);
@@ -122,6 +123,11 @@ impl Home {
         let files = parse(&body).ok_or_else(malformed)?;
         let groups = groups(&files)?;
         check(&groups, &header)?;
+        let secret = groups.get("").and_then(|files| files.get(SECRET_KEY));
+        within(
+            self,
+            Zeroizing::new(secret.map_or_else(Vec::new, |file| file.to_vec())),
+        )?;
         self.check_empty()?;
         self.create()?;
         for (folder, files) in groups.iter().rev() {

@@ -6,9 +6,11 @@ use omr_disk::temporary::{Access, Unfinished, sweep, temporary};
 use omr_remote::Endpoint;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The name of the file with the servers' settings.
@@ -19,6 +21,21 @@ pub(crate) const SERVER: &str = "server";
 pub struct Home {
     dir: PathBuf,
     passphrase: Option<Passphrase>,
+    /// The secret's file as it was unlocked last, as unlocking takes a second.
+    pub(crate) unlocked: Arc<Mutex<Option<Unlocked>>>,
+}
+
+/// A file and the file that was within it under a passphrase.
+pub(crate) struct Unlocked {
+    pub(crate) locked: Zeroizing<Vec<u8>>,
+    pub(crate) within: Zeroizing<Vec<u8>>,
+}
+
+/// Shows nothing of the secret.
+impl fmt::Debug for Unlocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unlocked(..)")
+    }
 }
 
 /// The settings of a server. The token is wiped when dropped.
@@ -86,6 +103,7 @@ impl Home {
         Self {
             dir: dir.into(),
             passphrase: None,
+            unlocked: Arc::default(),
         }
     }
 
@@ -93,6 +111,7 @@ impl Home {
     #[must_use]
     pub fn with_passphrase(mut self, passphrase: Passphrase) -> Self {
         self.passphrase = Some(passphrase);
+        self.unlocked = Arc::default();
         self
     }
 
@@ -104,8 +123,10 @@ impl Home {
 
     /// Returns another folder whose secret is under the same passphrase.
     pub(crate) fn beside(&self, dir: PathBuf) -> Self {
-        let passphrase = self.passphrase.clone();
-        Self { dir, passphrase }
+        Self {
+            passphrase: self.passphrase.clone(),
+            ..Self::new(dir)
+        }
     }
 
     /// Returns `$OMR_HOME`, else `$XDG_DATA_HOME/omr`, else `~/.local/share/omr`.

@@ -4,6 +4,7 @@ mod database;
 mod records;
 mod turn;
 
+use crate::keys::storage_key;
 use crate::{Home, Identity, MailError, unix_now};
 use database::{Store, put_aside};
 use omr_client::os_rng;
@@ -18,7 +19,8 @@ pub(crate) const FILE: &str = "inbox.redb";
 /// The network half's view of an inbox: ranges, ids and undecoded digests.
 pub type Requests<'a> = omr_inbox::Requests<'a, Store>;
 
-/// A recipient's messages and the state of the requests, in a file.
+/// A recipient's messages and the state of the requests, in a file that is encrypted with a key of the secret: without
+/// the passphrase of the secret nobody can read it.
 pub struct Inbox {
     core: omr_inbox::Inbox<Store>,
     /// The lock of fetching, if this value has it.
@@ -37,7 +39,7 @@ impl Inbox {
     /// Opens the inbox of a folder to fetch and to decode, which only one process can do at a time; creates an empty
     /// one where there is none.
     ///
-    /// Errors: `Busy`, `File`, `Damaged`, `Database`.
+    /// Errors: `Busy`, `File`, `Damaged`, `OtherInbox`, `Database`; `NoIdentity`, `Locked`, `Unlock`.
     pub fn open(home: &Home) -> Result<Self, MailError> {
         let turn = Turn::take(home)?;
         Self::with(home, Some(turn))
@@ -46,13 +48,13 @@ impl Inbox {
     /// Opens the inbox of a folder to list it and to mark messages as read, also while another process fetches; creates
     /// an empty one where there is none.
     ///
-    /// Errors: `File`, `Damaged`, `Database`.
+    /// Errors: `File`, `Damaged`, `OtherInbox`, `Database`; `NoIdentity`, `Locked`, `Unlock`.
     pub fn beside(home: &Home) -> Result<Self, MailError> {
         Self::with(home, None)
     }
 
     fn with(home: &Home, turn: Option<Turn>) -> Result<Self, MailError> {
-        let store = Store::open(&home.path(FILE))?;
+        let store = Store::open(&home.path(FILE), &storage_key(home)?)?;
         store.complete()?;
         let core = omr_inbox::Inbox::open(store)?;
         Ok(Self { core, turn })

@@ -1,5 +1,6 @@
 //! The keys of a new identity: they are made, or those in its folder are used. No function here replaces a key.
 
+use crate::home::Unlocked;
 use crate::identity::{Identity, KeyFile, NewIdentity};
 use crate::{Home, MailError};
 use chacha20::ChaCha20Rng;
@@ -7,12 +8,14 @@ use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, Words, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
-use omr_protocol::{ClueKey, EngineKind, Mismatch, ParamSet, Scheme, VERIFYING_KEY_BYTES};
+use omr_protocol::{
+    ClueKey, ClueParams, EngineKind, Mismatch, ParamSet, Scheme, VERIFYING_KEY_BYTES,
+};
 use omr_remote::KeyMaker;
 use rand_core::{Rng, SeedableRng};
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 use zeroize::Zeroizing;
 
@@ -57,15 +60,43 @@ pub(crate) fn secret_bytes(home: &Home) -> Result<Zeroizing<Vec<u8>>, MailError>
     let file = home
         .read(SECRET_KEY)?
         .ok_or_else(|| MailError::NoIdentity(home.dir().to_owned()))?;
+    within(home, file)
+}
+
+/// Returns the secret's file without its passphrase, which is that of the home.
+///
+/// Errors: `Locked`, `Unlock`.
+pub(crate) fn within(
+    home: &Home,
+    file: Zeroizing<Vec<u8>>,
+) -> Result<Zeroizing<Vec<u8>>, MailError> {
     if !locked::is_locked(&file) {
         return Ok(file);
     }
     let path = home.path(SECRET_KEY);
-    match home.passphrase() {
-        Some(passphrase) => locked::unlock(Kind::SecretKey, &file, passphrase)
-            .map_err(|source| MailError::Unlock(path, source)),
-        None => Err(MailError::Locked(path)),
+    let passphrase = home.passphrase();
+    let passphrase = passphrase.ok_or_else(|| MailError::Locked(path.clone()))?;
+    let mut last = home.unlocked.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(last) = last.as_ref().filter(|last| last.locked == file) {
+        return Ok(last.within.clone());
     }
+    let within = locked::unlock(Kind::SecretKey, &file, passphrase)
+        .map_err(|source| MailError::Unlock(path, source))?;
+    *last = Some(Unlocked {
+        locked: file,
+        within: within.clone(),
+    });
+    Ok(within)
+}
+
+/// Returns the key of the inbox in a folder, which follows from the secret there.
+///
+/// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`, `Frame`, `Params`, `Secret`.
+pub(crate) fn storage_key(home: &Home) -> Result<omr_disk::Key, MailError> {
+    let bytes = secret_bytes(home)?;
+    let frame = FrameReader::read_header(&bytes[..], Kind::SecretKey, u64::MAX)?;
+    let params = ClueParams::named(&frame.header().params_id)?;
+    Ok(SecretKey::from_bytes(&params, &bytes)?.storage_key())
 }
 
 /// Returns the secret's file for a folder: under the passphrase, if there is one.

@@ -83,7 +83,7 @@ mod short;
 
 pub use address::{Address, Terms};
 pub use canary::{canary_client, post_canary};
-pub use collect::{Stage, collect, collect_locked};
+pub use collect::{Stage, collect};
 pub use delete::delete;
 pub use error::{MailError, MailErrorKind};
 pub use home::{Home, Server};

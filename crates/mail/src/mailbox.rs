@@ -1,8 +1,6 @@
 //! An identity with its inbox, and the retired ones that are still read.
 
-use crate::{
-    Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect, collect_locked,
-};
+use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect};
 use omr_remote::Client;
 use std::path::PathBuf;
 
@@ -106,12 +104,8 @@ impl Retired {
     ) -> Result<Self, MailError> {
         let identity = Identity::open(home)?;
         let inbox = open(home)?;
-        // A retired identity has nothing to decode if it was never registered, or if all its digests are decoded and
-        // its secret is not open.
-        let is_open = home.passphrase().is_some() || !home.is_locked()?;
-        let decodes = inbox.fetches()
-            && identity.profile.board_id.is_some()
-            && (is_open || inbox.pending()? > 0);
+        // A retired identity that was never registered has nothing to decode.
+        let decodes = inbox.fetches() && identity.profile.board_id.is_some();
         let reader = decodes.then(|| Reader::new(&identity)).transpose()?;
         Ok(Self {
             name,
@@ -122,7 +116,7 @@ impl Retired {
     }
 
     /// Runs the network half of its fetch. Makes no call, not even a connection, where its keys are no longer
-    /// registered. Returns `None` there, and for an identity in two rounds whose secret is not open.
+    /// registered, and returns `None` there, and for an inbox that was not opened to fetch.
     ///
     /// Errors: those of `connect` and of [`collect`].
     pub async fn collect<E: From<MailError>>(
@@ -130,15 +124,15 @@ impl Retired {
         connect: impl FnOnce(&Home) -> Result<Client, E>,
         progress: impl FnMut(Stage),
     ) -> Result<Option<Collected>, E> {
-        if self.identity.registered().is_err() {
+        let reader = self.reader.as_ref();
+        let Some(reader) = reader.filter(|_| self.identity.registered().is_ok()) else {
             return Ok(None);
-        }
+        };
         let client = connect(&self.identity.home)?;
         let (identity, inbox) = (&self.identity, &self.inbox);
-        Ok(match &self.reader {
-            Some(reader) => Some(collect(&client, identity, inbox, reader, progress).await?),
-            None => collect_locked(&client, identity, inbox, progress).await?,
-        })
+        Ok(Some(
+            collect(&client, identity, inbox, reader, progress).await?,
+        ))
     }
 
     /// Decodes the received digests and adds their letters to an inbox. Returns the letters' numbers there.

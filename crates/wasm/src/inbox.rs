@@ -9,7 +9,8 @@ use omr_client::letter::Place;
 use omr_client::os_rng;
 use omr_inbox::{
     Agreed, Answer, Board, Call, Collected, Exchange, Failed, Failure, Fetch, InboxError, Limits,
-    Log, MAX_LEVELS, Mark, Memory, Outcome, Reader, Recipient, Sender, Step, Table,
+    Log, MAX_LEVELS, Mark, Memory, Outcome, Reader, Recipient, RecordKey, SealedRecord, Sender,
+    Step, Table,
 };
 use omr_protocol::{Mismatch, Scheme, Sealing, from_hex};
 use std::collections::BTreeMap;
@@ -29,27 +30,27 @@ pub(crate) enum Fault {
     Call(#[from] Said),
 }
 
-/// A stored record.
+/// A stored record: encrypted with a key that follows from the recipient's secret.
 #[wasm_bindgen(getter_with_clone)]
 #[derive(Clone)]
 pub struct Stored {
     /// The name of the record's table.
     pub table: String,
-    /// The record's key.
-    pub key: Vec<u8>,
-    /// The record's value; undefined if the record is to be deleted.
-    pub value: Option<Vec<u8>>,
+    /// The name of the record, 32 bytes.
+    pub name: Vec<u8>,
+    /// The record's encrypted content; undefined if the record is to be deleted.
+    pub content: Option<Vec<u8>>,
 }
 
 #[wasm_bindgen]
 impl Stored {
     /// Makes a record from its stored values.
     #[wasm_bindgen(constructor)]
-    pub fn new(table: String, key: Vec<u8>, value: Vec<u8>) -> Self {
+    pub fn new(table: String, name: Vec<u8>, content: Vec<u8>) -> Self {
         Self {
             table,
-            key,
-            value: Some(value),
+            name,
+            content: Some(content),
         }
     }
 }
@@ -202,6 +203,8 @@ impl Form {
 #[wasm_bindgen]
 pub struct Inbox {
     inbox: omr_inbox::Inbox<Memory<Fault>>,
+    /// Encrypts stored records.
+    key: RecordKey,
     reader: Reader,
     recipient: Recipient,
     scheme: Scheme,
@@ -244,7 +247,8 @@ impl Inbox {
             begins: form.begins as u64,
             batch: None,
         };
-        let inbox = omr_inbox::Inbox::open(Memory::restore(known(records)?))?;
+        let key = RecordKey::new(&secret.storage_key());
+        let inbox = omr_inbox::Inbox::open(Memory::restore(known(&key, records)?))?;
         let start = Mark {
             length: recipient.begins,
             hash: fixed("a running hash", &form.log_hash)?,
@@ -252,6 +256,7 @@ impl Inbox {
         inbox.begin_at(start.length, Some(&start))?;
         Ok(Self {
             inbox,
+            key,
             reader: Reader::new(set, secret, board_id, sealing).owing(),
             recipient,
             scheme,
@@ -272,10 +277,18 @@ impl Inbox {
     /// Returns the changes since the last call, to be stored in one transaction.
     pub fn changes(&self) -> Vec<Stored> {
         let changes = self.inbox.store().take_changes().into_iter();
-        let stored = changes.map(|change| Stored {
-            table: change.table.name().to_owned(),
-            key: change.key,
-            value: change.value,
+        let mut rng = os_rng();
+        let stored = changes.map(|change| {
+            let SealedRecord {
+                table,
+                name,
+                content,
+            } = self.key.seal(&change, &mut rng);
+            Stored {
+                table: table.name().to_owned(),
+                name,
+                content,
+            }
         });
         stored.collect()
     }
@@ -619,10 +632,10 @@ fn known_hash(bytes: &[u8]) -> Result<Option<[u8; 32]>, WasmError> {
 /// A table, a key and a value.
 type Row = (Table, Vec<u8>, Vec<u8>);
 
-/// Returns records with their tables.
+/// Returns decrypted records with their tables.
 ///
-/// Errors: `Table`.
-fn known(records: Vec<Stored>) -> Result<Vec<Row>, WasmError> {
+/// Errors: `Table`; `Sealed` for a record that was changed, or that another recipient stored.
+fn known(records_key: &RecordKey, records: Vec<Stored>) -> Result<Vec<Row>, JsError> {
     records
         .into_iter()
         .map(|record| {
@@ -630,7 +643,9 @@ fn known(records: Vec<Stored>) -> Result<Vec<Row>, WasmError> {
                 .into_iter()
                 .find(|known| known.name() == record.table)
                 .ok_or(WasmError::Table(record.table))?;
-            Ok((table, record.key, record.value.unwrap_or_default()))
+            let content = record.content.unwrap_or_default();
+            let (key, value) = records_key.open(table, &record.name, &content)?;
+            Ok((table, key, value))
         })
         .collect()
 }

@@ -26,6 +26,7 @@ mod paper;
 mod pdq;
 mod refusals;
 mod serve;
+mod socket;
 mod stated;
 mod stream;
 mod tokens;

@@ -1,11 +1,12 @@
-//! The file of an inbox: checked as a whole when it is opened, guarded against what damage does later.
+//! The encrypted file of an inbox: checked as a whole when it is opened, guarded against what damage does later.
 
 use crate::MailError;
+use omr_disk::Key;
 use omr_disk::guard::{Guarded, guarded};
 use omr_disk::temporary::{Access, Unfinished, folder_of, sweep, temporary};
 use omr_errors::OtherVersion;
 use redb::{Builder, ConcurrencyMode, Database, ReadTransaction, TableDefinition, TableError};
-use redb::{ReadableDatabase, WriteTransaction};
+use redb::{ReadableDatabase, StorageBackend, WriteTransaction};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,17 +29,17 @@ impl Store {
     /// Opens the file; creates an empty one where there is none. Every page is compared with its checksum.
     ///
     /// Time:   that of reading the file.
-    /// Errors: `File`, `Busy`, `Damaged`, `Database`, `Version`.
-    pub(super) fn open(path: &Path) -> Result<Self, MailError> {
+    /// Errors: `File`, `Busy`, `Damaged`, `OtherInbox`, `Database`, `Version`.
+    pub(super) fn open(path: &Path, key: &Key) -> Result<Self, MailError> {
         match fs::metadata(path) {
             // The file is created under another name and then renamed, so it is never empty.
             Ok(file) if file.len() == 0 => return Err(MailError::Damaged(None)),
             Ok(_) => {}
-            Err(_) => create(path)?,
+            Err(_) => create(path, key)?,
         }
         guarded(|| {
             let file = fs::File::options().read(true).write(true).open(path);
-            let storage = omr_disk::database(file.map_err(MailError::file(path))?)?;
+            let storage = storage(path, file.map_err(MailError::file(path))?, key)?;
             let mut db = Guarded::new(builder().create_with_backend(storage)?);
             if !db.get_mut()?.check_integrity()? {
                 // The database was repaired as far as possible; the missing records are unknown.
@@ -103,7 +104,19 @@ fn builder() -> Builder {
     builder
 }
 
-fn create(path: &Path) -> Result<(), MailError> {
+/// Returns the storage of a database in a file of a key.
+///
+/// Errors: `OtherInbox`, `Database`.
+fn storage(
+    path: &Path,
+    file: fs::File,
+    key: &Key,
+) -> Result<impl StorageBackend + use<>, MailError> {
+    let storage = omr_disk::encrypted_database(file, key)?;
+    storage.ok_or_else(|| MailError::OtherInbox(path.to_owned()))
+}
+
+fn create(path: &Path, key: &Key) -> Result<(), MailError> {
     let dir = folder_of(path);
     // The file has mode 0600 from the start, so that no other user can ever read it.
     sweep(dir);
@@ -111,7 +124,7 @@ fn create(path: &Path) -> Result<(), MailError> {
         Unfinished::new(|| temporary(dir, Access::Private)).map_err(MailError::file(path))?;
     let file = staged.file().try_clone().map_err(MailError::file(path))?;
     guarded(|| {
-        let storage = omr_disk::database(file)?;
+        let storage = storage(path, file, key)?;
         let db = Guarded::new(builder().create_with_backend(storage)?);
         let tx = db.get()?.begin_write()?;
         tx.open_table(FORMAT)?.insert((), VERSION)?;

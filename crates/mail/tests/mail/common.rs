@@ -250,6 +250,22 @@ fn maker(keys: Keys, dropped: Arc<Mutex<BTreeSet<u64>>>, said: Arc<Mutex<Sealing
     })
 }
 
+/// Opens the database of a home's inbox; makes an empty one where there is none.
+pub(crate) fn database(home: &Home) -> redb::Database {
+    let identity = Identity::open(home).unwrap();
+    let key = identity
+        .secret(&identity.set().unwrap())
+        .unwrap()
+        .storage_key();
+    let mut options = File::options();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    let file = options.open(home.path("inbox.redb")).unwrap();
+    let storage = omr_disk::encrypted_database(file, &key).unwrap();
+    redb::Builder::new()
+        .create_with_backend(storage.unwrap())
+        .unwrap()
+}
+
 /// Copies a folder with its content.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

@@ -1,8 +1,8 @@
 //! A damaged inbox is reported, never listed wrong, and fetched again.
 
-use crate::common::Scene;
+use crate::common::{Scene, database, wanted};
 use omr_client::os_rng;
-use omr_mail::{Home, Inbox, Kept, Listed, MailError, MailErrorKind};
+use omr_mail::{Home, Identity, Inbox, Kept, Listed, MailError, MailErrorKind};
 use rand_core::Rng;
 use std::path::Path;
 
@@ -16,6 +16,9 @@ fn shown(home: &Home) -> Result<Shown, MailError> {
     inbox.audit()?;
     Ok((list, bodies?, inbox.kept()?))
 }
+
+/// The number of bytes before the database in the file of an inbox.
+const HEAD: usize = 4096;
 
 /// Damages a file in one of six ways, where it has content.
 fn damage(file: &mut Vec<u8>, kind: usize, rng: &mut impl Rng) {
@@ -32,9 +35,9 @@ fn damage(file: &mut Vec<u8>, kind: usize, rng: &mut impl Rng) {
             let end = file.len().min(live + 1 + below(5000));
             file[live..end].fill(0);
         }
-        // This byte of redb's header determines which of its two states counts.
+        // The database's header determines which of its two states counts.
         4 => {
-            let at = below(320);
+            let at = HEAD + below(320);
             file[at] ^= 1 << below(8);
         }
         _ => {
@@ -67,6 +70,11 @@ async fn two_hundred_damaged_copies_list_right_or_say_so() {
 
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path());
+    std::fs::copy(
+        scene.identity.home.path("secret.key"),
+        home.path("secret.key"),
+    )
+    .unwrap();
     let (mut rng, mut refused) = (os_rng(), 0);
     for case in 0..200 {
         let mut copy = file.clone();
@@ -75,7 +83,7 @@ async fn two_hundred_damaged_copies_list_right_or_say_so() {
         // A panic of the database that is not caught ends the test here.
         match shown(&home) {
             Ok(found) => assert_eq!(found, right, "case {case}"),
-            Err(MailError::Damaged(_)) => refused += 1,
+            Err(MailError::Damaged(_) | MailError::OtherInbox(_)) => refused += 1,
             Err(error) => panic!("case {case}: {error:?}"),
         }
     }
@@ -118,11 +126,12 @@ async fn a_damaged_inbox_is_fetched_again() {
 fn an_inbox_of_another_version_is_refused_and_put_aside() {
     let dir = tempfile::tempdir().unwrap();
     let home = Home::new(dir.path());
+    Identity::create(&home, &wanted()).unwrap();
     let path = home.path("inbox.redb");
     // A file that states no version, and one of a version that this program does not read.
     for (stated, found) in [(None, 0), (Some(7), 7)] {
-        let database = redb::Database::create(&path).unwrap();
-        let tx = database.begin_write().unwrap();
+        let other = database(&home);
+        let tx = other.begin_write().unwrap();
         let records = redb::TableDefinition::<&str, u64>::new("state");
         tx.open_table(records).unwrap();
         if let Some(version) = stated {
@@ -130,7 +139,7 @@ fn an_inbox_of_another_version_is_refused_and_put_aside() {
             tx.open_table(format).unwrap().insert((), version).unwrap();
         }
         tx.commit().unwrap();
-        drop(database);
+        drop(other);
         for open in [Inbox::open, Inbox::beside] {
             let error = open(&home).err().unwrap();
             assert_eq!(error.kind(), MailErrorKind::Inbox, "{error}");

@@ -3,7 +3,7 @@
 //! `cargo test -p omr-mail --test mail kept::write_files -- --ignored` wrote them. After a release a format gets a
 //! folder of its own.
 
-use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, copy, wanted};
+use crate::common::{BOARD, PARAMS, PAYLOAD, Scene, copy, database, wanted};
 use omr_client::letter::{Place, Writer};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_mail::{
@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 const OLD: &str = "2026-11-27";
 /// The files of an identity, without keys that the server has and without locks.
 const FILES: [&str; 5] = ["identity", "secret.key", "clue.key", "server", "inbox.redb"];
-/// All tables of an inbox.
+/// All tables of an inbox but those of two rounds, which this one does not fetch in.
 const TABLES: [&str; 19] = [
     "adopted", "bodies", "canaries", "copies", "digests", "forks", "format", "found", "heads",
     "jobs", "kept", "marks", "messages", "pieces", "records", "seen", "spares", "state",
@@ -153,19 +153,21 @@ fn check(home: &Home) {
 fn a_home_of_an_earlier_build_is_read() {
     let dir = tempfile::tempdir().unwrap();
     copy(&kept("home"), dir.path());
+    let home = Home::new(dir.path()).with_passphrase(passphrase());
     // A table that is added later needs a kept file of its own.
-    let database = redb::Database::create(dir.path().join("inbox.redb")).unwrap();
-    let tx = database.begin_read().unwrap();
+    let inbox = database(&home);
+    let tx = inbox.begin_read().unwrap();
     let mut tables = BTreeSet::new();
     for handle in tx.list_tables().unwrap() {
         let name = handle.name().to_owned();
         let table = tx.open_untyped_table(handle).unwrap();
-        assert!(table.len().unwrap() > 0, "{name} is empty");
-        tables.insert(name);
+        if table.len().unwrap() > 0 {
+            tables.insert(name);
+        }
     }
     assert_eq!(tables, BTreeSet::from(TABLES.map(str::to_owned)));
-    drop((tx, database));
-    check(&Home::new(dir.path()).with_passphrase(passphrase()));
+    drop((tx, inbox));
+    check(&home);
 }
 
 #[test]

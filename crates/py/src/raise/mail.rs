@@ -93,7 +93,10 @@ fn advice(error: &MailError) -> Option<String> {
         MailError::NoBatches(_) => "leave batches out, or pass another scheme=",
         MailError::NoInstant => "make an identity with scheme=\"instantomr\" or \"hybrid\"",
         MailError::NoMessage(_) => "Inbox.letters with all=True lists them",
-        MailError::Version(_) | MailError::Damaged(_) | MailError::Record(_) => {
+        MailError::Version(_)
+        | MailError::Damaged(_)
+        | MailError::OtherInbox(_)
+        | MailError::Record(_) => {
             "the command `omr inbox rebuild` fetches it again from the server and keeps the file under another name"
         }
         MailError::NotKept(_) => "Inbox.kept lists them",

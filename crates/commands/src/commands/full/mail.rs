@@ -10,6 +10,7 @@ mod mailbox;
 mod recipient;
 mod seen;
 mod senders;
+mod socket;
 mod time;
 mod watch;
 
@@ -38,6 +39,26 @@ pub(crate) struct HomeArg {
     /// The identity's folder [default: $OMR_HOME, $XDG_DATA_HOME/omr or ~/.local/share/omr]
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
+}
+
+/// The folder of an identity whose letters are read.
+#[derive(clap::Args)]
+pub(crate) struct OwnArgs {
+    #[command(flatten)]
+    pub(crate) home: HomeArg,
+    #[command(flatten)]
+    pub(crate) passphrase: PassphraseArg,
+}
+
+impl OwnArgs {
+    /// Returns the identity, whose secret and inbox can be read.
+    fn identity(&self) -> Result<Identity, CliError> {
+        Ok(Identity::open(&self.home()?)?)
+    }
+
+    fn home(&self) -> Result<Home, CliError> {
+        unlocked(home(&self.home)?, &self.passphrase)
+    }
 }
 
 /// The server of a command.

@@ -65,8 +65,8 @@ pub(in crate::commands) fn advice(error: &MailError) -> Option<String> {
         MailError::Version(_) => {
             "`omr inbox rebuild` fetches it from the server and keeps the file under another name"
         }
-        MailError::Damaged(_) | MailError::Record(_) => {
-            "`omr inbox rebuild` fetches it again from the server and keeps the damaged file under another name"
+        MailError::Damaged(_) | MailError::OtherInbox(_) | MailError::Record(_) => {
+            "`omr inbox rebuild` fetches it again from the server and keeps the old file under another name"
         }
         MailError::NotKept(_) => "`omr inbox kept` lists them",
         _ => return None,

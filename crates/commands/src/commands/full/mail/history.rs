@@ -1,15 +1,15 @@
 //! `omr inbox history`: lists the states of the board that an inbox has seen, and compares them with those of another
 //! inbox.
 
-use super::{block_on, home, own_client};
+use super::{block_on, own_client};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
-use crate::commands::full::mail::HomeArg;
+use crate::commands::full::mail::OwnArgs;
 use crate::commands::full::mail::seen::Seen;
 use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
-use omr_mail::{Fork, Identity, Inbox, MailError, Mark};
+use omr_mail::{Fork, Inbox, MailError, Mark};
 use omr_protocol::hex;
 use omr_remote::Client;
 use serde::Serialize;
@@ -61,13 +61,13 @@ pub(super) fn report(ui: &Ui, inbox: &Inbox) -> Result<(), CliError> {
 }
 
 pub(super) fn run(
-    dir: &HomeArg,
+    own: &OwnArgs,
     token: &TokenArg,
     compare: Option<&Seen>,
     json: bool,
     ui: &Ui,
 ) -> Result<(), CliError> {
-    let identity = Identity::open(&home(dir)?)?;
+    let identity = own.identity()?;
     let inbox = Inbox::beside(&identity.home)?;
     let marks = inbox.marks()?;
     let here = match compare {

@@ -1,23 +1,22 @@
 //! `omr inbox`: fetches, lists and prints letters.
 
 use super::identity::keep_published;
-use super::mailbox::{Mailbox, collect_retired, readable, warn_of_unread};
+use super::mailbox::{Mailbox, collect_retired, warn_of_unread};
 use super::time::time;
-use super::{block_on, chosen, home, operators, own_server, show};
+use super::{block_on, chosen, operators, own_server, show};
 use super::{history, kept};
 use crate::args::Span;
 use crate::args::headings::OUTPUT;
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
 use crate::commands::full::headings::{AGAIN, CANARIES};
+use crate::commands::full::mail::OwnArgs;
 use crate::commands::full::mail::history::HISTORY;
 use crate::commands::full::mail::kept::InboxAgain;
 use crate::commands::full::mail::seen::Seen;
 use crate::commands::full::mail::senders::{self, Names, Shown};
-use crate::commands::full::mail::{HomeArg, unlocked};
 use crate::commands::full::network::connect;
 use crate::commands::keygen::create_folder;
-use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use crate::io::{self, Access};
 use omr_client::fragment::visible;
@@ -38,9 +37,7 @@ pub(crate) struct InboxArgs {
     #[command(subcommand)]
     pub(crate) act: Option<InboxAct>,
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     #[command(flatten)]
     pub(crate) token: TokenArg,
     /// List read messages, too
@@ -81,7 +78,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = INBOX)]
     Delete {
         #[command(flatten)]
-        home: HomeArg,
+        own: OwnArgs,
         /// Numbers in the list
         #[arg(value_name = "N", required = true)]
         numbers: Vec<u64>,
@@ -90,7 +87,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = INBOX)]
     Mute {
         #[command(flatten)]
-        home: HomeArg,
+        own: OwnArgs,
         /// A contact, or a short address as the list shows it
         #[arg(value_name = "SENDER")]
         sender: Option<String>,
@@ -99,7 +96,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = INBOX)]
     Unmute {
         #[command(flatten)]
-        home: HomeArg,
+        own: OwnArgs,
         /// A contact, or a short address
         #[arg(value_name = "SENDER")]
         sender: String,
@@ -108,7 +105,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = INBOX)]
     Kept {
         #[command(flatten)]
-        home: HomeArg,
+        own: OwnArgs,
         /// Print one JSON array
         #[arg(long)]
         json: bool,
@@ -118,7 +115,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = HISTORY)]
     History {
         #[command(flatten)]
-        home: HomeArg,
+        own: OwnArgs,
         #[command(flatten)]
         token: TokenArg,
         /// A line of another inbox's list: exit with 1 unless it is of the same history of the board
@@ -135,7 +132,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = INBOX)]
     Drop {
         #[command(flatten)]
-        home: HomeArg,
+        own: OwnArgs,
         /// Messages, such as 329..431
         #[arg(value_name = "RANGE")]
         range: Span,
@@ -144,9 +141,7 @@ pub(crate) enum InboxAct {
     #[command(after_help = INBOX)]
     Rebuild {
         #[command(flatten)]
-        home: HomeArg,
-        #[command(flatten)]
-        passphrase: PassphraseArg,
+        own: OwnArgs,
         #[command(flatten)]
         token: TokenArg,
         /// First message to request [default: the first one since the keys were made]
@@ -158,7 +153,7 @@ pub(crate) enum InboxAct {
 #[derive(clap::Args)]
 pub(crate) struct InboxRead {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
+    pub(crate) own: OwnArgs,
     /// Save them in this folder, created where absent, as NUMBER-NAME or NUMBER.bin, and print the paths; - is standard
     /// output, for unchanged contents
     #[arg(long, value_name = "DIR")]
@@ -264,39 +259,36 @@ pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError
     };
     match &args.act {
         Some(InboxAct::Read(read)) => return self::read(read, ui),
-        Some(InboxAct::Delete { home, numbers }) => return senders::delete_letters(home, numbers),
-        Some(InboxAct::Mute { home, sender }) => return senders::mute(home, sender.as_deref(), ui),
-        Some(InboxAct::Unmute { home, sender }) => return senders::unmute(home, sender, ui),
-        Some(InboxAct::Kept { home, json }) => return kept::list(home, *json, ui),
+        Some(InboxAct::Delete { own, numbers }) => return senders::delete_letters(own, numbers),
+        Some(InboxAct::Mute { own, sender }) => return senders::mute(own, sender.as_deref(), ui),
+        Some(InboxAct::Unmute { own, sender }) => return senders::unmute(own, sender, ui),
+        Some(InboxAct::Kept { own, json }) => return kept::list(own, *json, ui),
         Some(InboxAct::History {
-            home,
+            own,
             token,
             compare,
             json,
-        }) => return history::run(home, token, compare.as_ref(), *json, ui),
+        }) => return history::run(own, token, compare.as_ref(), *json, ui),
         Some(InboxAct::Again(again)) => return kept::again(again, ui),
-        Some(InboxAct::Drop { home, range }) => return kept::drop_range(home, *range, ui),
-        Some(InboxAct::Rebuild {
-            home,
-            passphrase,
-            token,
-            from,
-        }) => return kept::rebuild(home, passphrase, token, *from, ui),
+        Some(InboxAct::Drop { own, range }) => return kept::drop_range(own, *range, ui),
+        Some(InboxAct::Rebuild { own, token, from }) => {
+            return kept::rebuild(own, token, *from, ui);
+        }
         None if args.audit => return audit(args, ui),
         None => {}
     }
     if args.offline {
         return offline(args, style, ui);
     }
-    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
+    let mailbox = Mailbox::open(args.own.identity()?, &args.token, ui)?;
     ask_again(args, &mailbox.mail.identity, &mailbox.mail.inbox, ui)?;
     fetch(&mailbox, args.canary, style, ui)
 }
 
-/// Lists the inbox. Digests that an interrupted fetch left are decoded first, for which alone the secret is needed. If
-/// another command fetches, it decodes them.
+/// Lists the inbox. Digests that an interrupted fetch left are decoded first; if another command fetches, it decodes
+/// them.
 fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
-    let mut identity = Identity::open(&home(&args.home)?)?;
+    let identity = args.own.identity()?;
     let mut inbox = Inbox::beside(&identity.home)?;
     let (mut retired, mut unread) = Retired::all(&identity.home, Inbox::beside)?;
     let mut taken = Vec::new();
@@ -313,7 +305,6 @@ fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
     }
     if inbox.fetches() {
         if inbox.pending()? > 0 && identity.profile.board_id.is_some() {
-            identity.home = unlocked(identity.home, &args.passphrase)?;
             taken = inbox.take_in(&Reader::new(&identity)?)?;
         }
         drop(retired);
@@ -745,7 +736,7 @@ pub(super) fn verdict(
 }
 
 fn audit(args: &InboxArgs, ui: &Ui) -> Result<(), CliError> {
-    let audit = Inbox::beside(&Identity::open(&home(&args.home)?)?.home)?.audit()?;
+    let audit = Inbox::beside(&args.own.identity()?.home)?.audit()?;
     let line = |canary: &omr_mail::Canary| CanaryLine {
         made: canary.made,
         index: canary.index,
@@ -800,7 +791,7 @@ fn saved<S: serde::Serializer>(path: &Option<&Path>, to: S) -> Result<S::Ok, S::
 }
 
 fn read(args: &InboxRead, ui: &Ui) -> Result<(), CliError> {
-    let home = Identity::open(&home(&args.home)?)?.home;
+    let home = args.own.identity()?.home;
     let (inbox, names) = (Inbox::beside(&home)?, Names::of(&home)?);
     let folder = args.out.as_deref().filter(|out| !io::is_standard(out));
     if let Some(dir) = folder {

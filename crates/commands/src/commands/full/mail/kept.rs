@@ -1,12 +1,10 @@
 //! `omr inbox kept`, `again`, `drop` and `rebuild`: a person's actions on ranges that did not arrive whole.
 
 use super::inbox::{Style, fetch};
-use super::mailbox::{Mailbox, readable};
-use super::{block_on, home, own_client};
+use super::mailbox::Mailbox;
+use super::{OwnArgs, block_on, own_client};
 use crate::args::Span;
 use crate::commands::full::access::TokenArg;
-use crate::commands::full::mail::HomeArg;
-use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
@@ -16,9 +14,7 @@ use omr_mail::{Identity, Inbox, Kept, MailError};
 #[derive(clap::Args)]
 pub(crate) struct InboxAgain {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     #[command(flatten)]
     pub(crate) token: TokenArg,
     /// Messages, such as 329..431
@@ -35,8 +31,8 @@ pub(crate) struct InboxAgain {
     pub(crate) json: bool,
 }
 
-pub(super) fn list(dir: &HomeArg, json: bool, ui: &Ui) -> Result<(), CliError> {
-    let inbox = Inbox::beside(&Identity::open(&home(dir)?)?.home)?;
+pub(super) fn list(own: &OwnArgs, json: bool, ui: &Ui) -> Result<(), CliError> {
+    let inbox = Inbox::beside(&own.identity()?.home)?;
     let kept = inbox.kept()?;
     if json {
         return Ok(io::print_json(&kept)?);
@@ -110,7 +106,7 @@ pub(super) fn check_bound(
 }
 
 pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
-    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
+    let mailbox = Mailbox::open(args.own.identity()?, &args.token, ui)?;
     let (identity, inbox) = (&mailbox.mail.identity, &mailbox.mail.inbox);
     let bound = args.bound.unwrap_or(identity.profile.bound);
     check_bound(identity, &args.token, bound, ui)?;
@@ -129,8 +125,8 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
     fetch(&mailbox, false, style, ui)
 }
 
-pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliError> {
-    let inbox = Inbox::beside(&Identity::open(&home(dir)?)?.home)?;
+pub(super) fn drop_range(own: &OwnArgs, range: Span, ui: &Ui) -> Result<(), CliError> {
+    let inbox = Inbox::beside(&own.identity()?.home)?;
     let messages = range.of(0..inbox.requests().cursor()?);
     let (kept, requests) = inbox.drop_range(messages)?;
     ui.note(&format!(
@@ -140,13 +136,12 @@ pub(super) fn drop_range(dir: &HomeArg, range: Span, ui: &Ui) -> Result<(), CliE
 }
 
 pub(super) fn rebuild(
-    dir: &HomeArg,
-    passphrase: &PassphraseArg,
+    own: &OwnArgs,
     token: &TokenArg,
     from: Option<u64>,
     ui: &Ui,
 ) -> Result<(), CliError> {
-    let identity = readable(dir, passphrase)?;
+    let identity = own.identity()?;
     // A wrong passphrase is reported before the inbox is renamed.
     identity.home.check_passphrase()?;
     let start = from.unwrap_or(identity.profile.begins);

@@ -1,12 +1,10 @@
 //! `omr contact` and `omr send`.
 
-use super::mailbox::readable;
 use super::recipient::{recipient, resolve};
 use super::{block_on, home, own_server, server};
 use crate::commands::full::access::Token;
-use crate::commands::full::mail::{HomeArg, PlaceArgs, ServerArgs};
+use crate::commands::full::mail::{HomeArg, OwnArgs, PlaceArgs, ServerArgs};
 use crate::commands::full::network::connect;
-use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use crate::io;
 use crate::spans::{in_words, spans};
@@ -14,7 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use omr_console::Ui;
 use omr_mail::{
-    Address, Draft, Home, Inbox, Letter, MailError, Reply, Rules, Sent, Server, stated,
+    Address, Draft, Home, Identity, Inbox, Letter, MailError, Reply, Rules, Sent, Server, stated,
 };
 use omr_protocol::Sealing;
 use omr_remote::v1::Message;
@@ -66,7 +64,7 @@ pub(crate) enum Contact {
 #[derive(clap::Args)]
 pub(crate) struct Send {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
+    pub(crate) own: OwnArgs,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
     /// A file with an address, a short address or a clue.key, - for standard input, a short address itself (omr1..,
@@ -93,8 +91,6 @@ pub(crate) struct Send {
     /// Media type of the content, such as text/plain, at most 128 bytes
     #[arg(long, value_name = "TYPE")]
     pub(crate) media_type: Option<String>,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
     /// Sealing of letters, where the address does not fix it; letters that are not sealed need `--sealing none`
     #[arg(long, value_name = "S")]
     pub(crate) sealing: Option<Sealing>,
@@ -227,9 +223,14 @@ fn list(home: &Home, json: bool, ui: &Ui) -> Result<(), CliError> {
 /// Returns the server of a letter: the one on the command line, or the address's, or the identity's. The identity's
 /// token and CA are used for the identity's server alone, and so is a token of the environment unless the server is on
 /// the command line.
-fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server, CliError> {
-    let token = &args.server.token;
-    if let Some(server) = server(&args.server.place, token.text())? {
+pub(super) fn destination(
+    home: &Home,
+    given: &ServerArgs,
+    to: &Address,
+    ui: &Ui,
+) -> Result<Server, CliError> {
+    let token = &given.token;
+    if let Some(server) = server(&given.place, token.text())? {
         return Ok(server);
     }
     let own = match home.server() {
@@ -258,7 +259,12 @@ fn destination(home: &Home, args: &Send, to: &Address, ui: &Ui) -> Result<Server
 }
 
 pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
-    let home = home(&args.home)?;
+    let is_signed = args.signed || args.reply.is_some();
+    let home = if is_signed {
+        args.own.home()?
+    } else {
+        home(&args.own.home)?
+    };
     let reply = match args.reply {
         Some(number) => Some(Reply::to(&Inbox::beside(&home)?, number)?),
         None => None,
@@ -267,11 +273,16 @@ pub(in crate::commands) fn send(args: &Send, ui: &Ui) -> Result<(), CliError> {
     let to = match &reply {
         Some(reply) => resolve(&home, &reply.to, place, ui)?,
         // One of the two options is there.
-        None => recipient(&args.home, &args.to.clone().unwrap_or_default(), place, ui)?,
+        None => recipient(
+            &args.own.home,
+            &args.to.clone().unwrap_or_default(),
+            place,
+            ui,
+        )?,
     };
-    let server = destination(&home, args, &to, ui)?;
-    let signer = if args.signed || reply.is_some() {
-        Some(readable(&args.home, &args.passphrase)?.signer()?)
+    let server = destination(&home, &args.server, &to, ui)?;
+    let signer = if is_signed {
+        Some(Identity::open(&home)?.signer()?)
     } else {
         None
     };

@@ -1,11 +1,9 @@
 //! An identity with its inbox, and the retired ones that are still read, for commands.
 
-use super::{chosen, home, operators};
+use super::{chosen, operators};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
 use crate::commands::full::mail::advice::with_advice;
-use crate::commands::full::mail::{HomeArg, unlocked};
-use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use omr_console::Ui;
 use omr_mail::{Collected, Identity, MailError, Retired, Stage};
@@ -15,11 +13,6 @@ use std::path::PathBuf;
 pub(super) struct Mailbox {
     pub(super) mail: omr_mail::Mailbox,
     pub(super) token: TokenArg,
-}
-
-/// Returns the identity in a home whose secret can be read.
-pub(super) fn readable(dir: &HomeArg, passphrase: &PassphraseArg) -> Result<Identity, CliError> {
-    Ok(Identity::open(&unlocked(home(dir)?, passphrase)?)?)
 }
 
 impl Mailbox {

@@ -1,9 +1,9 @@
 //! The recipient of letters, as an argument.
 
 use super::{MAX_TEXT_BYTES, block_on, home, server};
-use crate::commands::full::RecipientError;
 use crate::commands::full::mail::{HomeArg, PlaceArgs};
 use crate::commands::full::network::connect;
+use crate::commands::full::{FullError, RecipientError};
 use crate::error::{CliError, InputError};
 use crate::io::{self, Framed};
 use omr_console::{ReadError, Ui};
@@ -31,24 +31,36 @@ pub(in crate::commands) fn recipient(
             Named::Short(short) => resolve(&home(dir)?, &short, place, ui),
         };
     }
-    let text = to.to_string_lossy();
+    match known(&home(dir)?, &to.to_string_lossy(), place, ui) {
+        Err(CliError::Full(FullError::Mail(MailError::NoContact(_) | MailError::Name(_)))) => {
+            // A folder, such as somebody's home, is not an address.
+            let nobody = if to.is_dir() {
+                RecipientError::Folder(to.join(crate::commands::keygen::CLUE_KEY))
+            } else {
+                RecipientError::Nobody
+            };
+            Err(CliError::input(to)(nobody.into()))
+        }
+        address => address,
+    }
+}
+
+/// Returns the address that a text is, or that a short address or the name of a contact stands for.
+///
+/// Errors: `Mail`; those of [`resolve`].
+pub(super) fn known(
+    home: &Home,
+    text: &str,
+    place: &PlaceArgs,
+    ui: &Ui,
+) -> Result<Address, CliError> {
     if text.contains("-----BEGIN") {
-        return Ok(Address::from_text(&text)?);
+        return Ok(Address::from_text(text)?);
     }
-    if ShortAddress::is_meant(&text) {
-        return resolve(&home(dir)?, &text.parse()?, place, ui);
+    if ShortAddress::is_meant(text) {
+        return resolve(home, &text.parse()?, place, ui);
     }
-    match home(dir)?.contact(&text) {
-        // A folder, such as somebody's home, is not an address.
-        Err(MailError::NoContact(_) | MailError::Name(_)) if to.is_dir() => {
-            let inside = to.join(crate::commands::keygen::CLUE_KEY);
-            Err(CliError::input(to)(RecipientError::Folder(inside).into()))
-        }
-        Err(MailError::NoContact(_) | MailError::Name(_)) => {
-            Err(CliError::input(to)(RecipientError::Nobody.into()))
-        }
-        contact => Ok(contact?),
-    }
+    Ok(home.contact(text)?)
 }
 
 /// Returns the clue.key of the address of an argument, as a file.

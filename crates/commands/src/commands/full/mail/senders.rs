@@ -1,12 +1,11 @@
 //! The senders of letters, as commands show them; muted senders; deleted letters.
 
-use super::home;
-use crate::commands::full::mail::HomeArg;
+use crate::commands::full::mail::OwnArgs;
 use crate::commands::full::mail::time::time;
 use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
-use omr_mail::{Heading, Home, Identity, Inbox, Listed, MailError, Sender, ShortAddress, delete};
+use omr_mail::{Heading, Home, Inbox, Listed, MailError, Sender, ShortAddress, delete};
 use omr_protocol::from_hex;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -53,7 +52,7 @@ impl Names {
     }
 
     /// Returns the contact's name, or the short address without a server.
-    fn name(&self, fingerprint: &str) -> String {
+    pub(super) fn name(&self, fingerprint: &str) -> String {
         match self.0.get(fingerprint) {
             Some(name) => name.clone(),
             None => short(fingerprint, None),
@@ -113,14 +112,13 @@ fn short(fingerprint: &str, server: Option<String>) -> String {
 }
 
 /// Deletes letters.
-pub(super) fn delete_letters(dir: &HomeArg, numbers: &[u64]) -> Result<(), CliError> {
-    let identity = Identity::open(&home(dir)?)?;
-    Ok(delete(&identity.home, numbers)?)
+pub(super) fn delete_letters(own: &OwnArgs, numbers: &[u64]) -> Result<(), CliError> {
+    Ok(delete(&own.identity()?.home, numbers)?)
 }
 
 /// Mutes a sender, or lists all muted senders.
-pub(super) fn mute(dir: &HomeArg, who: Option<&str>, ui: &Ui) -> Result<(), CliError> {
-    let home = Identity::open(&home(dir)?)?.home;
+pub(super) fn mute(own: &OwnArgs, who: Option<&str>, ui: &Ui) -> Result<(), CliError> {
+    let home = own.identity()?.home;
     let inbox = Inbox::beside(&home)?;
     if let Some(who) = who {
         return Ok(inbox.mute(&home.sender(who)?)?);
@@ -134,8 +132,8 @@ pub(super) fn mute(dir: &HomeArg, who: Option<&str>, ui: &Ui) -> Result<(), CliE
 }
 
 /// Ends the muting of a sender.
-pub(super) fn unmute(dir: &HomeArg, who: &str, ui: &Ui) -> Result<(), CliError> {
-    let home = Identity::open(&home(dir)?)?.home;
+pub(super) fn unmute(own: &OwnArgs, who: &str, ui: &Ui) -> Result<(), CliError> {
+    let home = own.identity()?.home;
     let inbox = Inbox::beside(&home)?;
     if !inbox.unmute(&home.sender(who)?)? {
         ui.note("this sender was not muted");

@@ -2,16 +2,16 @@
 
 use super::identity::keep_published;
 use super::inbox::{Columns, canary, print_report, verdict, warn_unanswered};
-use super::mailbox::{Mailbox, collect_retired, readable};
+use super::mailbox::{Mailbox, collect_retired};
 use super::senders::Names;
+use super::socket::{Daemon, Socket};
 use super::time::clock;
 use super::{block_on, chosen, operators};
 use super::{history, kept};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
 use crate::commands::full::mail::advice::with_advice;
-use crate::commands::full::mail::{HomeArg, duration};
-use crate::commands::passphrase::PassphraseArg;
+use crate::commands::full::mail::{OwnArgs, duration};
 use crate::error::CliError;
 use crate::io;
 use omr_client::os_rng;
@@ -27,9 +27,7 @@ use std::time::{Duration, SystemTime};
 #[derive(clap::Args)]
 pub(crate) struct Watch {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     #[command(flatten)]
     pub(crate) token: TokenArg,
     /// Time between fetches, such as 500ms, 60s, 5m or 1h
@@ -44,6 +42,9 @@ pub(crate) struct Watch {
     /// Post this number of canaries a day on average, at random times
     #[arg(long, value_name = "P", value_parser = rate)]
     pub(crate) canaries: Option<f64>,
+    /// Let programs of this machine list, read and send letters at a socket, omr.sock in the identity's folder
+    #[arg(long)]
+    pub(crate) socket: bool,
     /// Print one JSON object for each message
     #[arg(long)]
     pub(crate) json: bool,
@@ -63,11 +64,17 @@ Examples:
   omr watch --every 300s --canaries 4
   omr watch --home work --every 10s --session    # needs an instant.key
   omr watch --every 1s --count 3 --json
+  omr watch --socket                    # for programs: JSON-RPC
 
 Fetches at whole multiples of --every on the clock; a slow fetch skips ticks. Decoding has a thread of its own, \
 and canaries come at random: nothing that the server sees depends on what was found. That is why no command can \
 be run for a message: whatever it did, a detector or a sender could see, and learn your secret from your \
-reactions.";
+reactions.
+
+With --socket, programs of the same user list, read, mark, delete, mute and send letters at omr.sock in the identity's folder, \
+and are sent new ones after `subscribe`: JSON-RPC 2.0, one object a line (docs/guide.md). None of them waits for a fetch, or \
+needs the passphrase. A program that sends letters by itself when others come shows that they came: let it write at \
+fixed times.";
 
 /// The shared state of a watch.
 struct Scene<'a> {
@@ -78,11 +85,18 @@ struct Scene<'a> {
     reader: &'a Reader,
     retired: &'a [Retired],
     token: &'a TokenArg,
+    daemon: Option<&'a Daemon<'a>>,
 }
 
 pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
-    let mailbox = Mailbox::open(readable(&args.home, &args.passphrase)?, &args.token, ui)?;
+    let mailbox = Mailbox::open(args.own.identity()?, &args.token, ui)?;
+    let home = &mailbox.mail.identity.home;
+    let socket = args.socket.then(|| Socket::open(home)).transpose()?;
+    let daemon = socket
+        .as_ref()
+        .map(|socket| Daemon::new(home, &mailbox.mail.inbox, &mailbox.token, ui, socket));
     let scene = Scene {
+        daemon: daemon.as_ref(),
         args,
         ui,
         identity: &mailbox.mail.identity,
@@ -94,6 +108,7 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
         let decoding = scope.spawn(|| decode(&scene, ticked));
+        let _serving = scene.daemon.map(|daemon| daemon.serve_in(scope));
         // The sender is dropped with the schedule, which ends the thread.
         let watched = block_on(schedule(&scene, ticks));
         let taken = decoding
@@ -265,6 +280,9 @@ fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
     let names = Names::of(&scene.identity.home)?;
     let columns = Columns::of(&all, !scene.retired.is_empty(), &names);
     for message in all.iter().filter(is_new) {
+        if let Some(daemon) = scene.daemon {
+            daemon.announce(&names.shown(message));
+        }
         if scene.args.json {
             io::print_json(&names.shown(message))?
         } else {

@@ -2,24 +2,21 @@
 
 use super::{home, print_report};
 use crate::commands::full::FullError;
-use crate::commands::full::mail::{HomeArg, unlocked};
+use crate::commands::full::mail::{OwnArgs, unlocked};
 use crate::commands::keygen::SECRET_KEY;
-use crate::commands::passphrase::PassphraseArg;
-use crate::commands::passphrase::{Given, fresh, opened};
+use crate::commands::passphrase::{Given, fresh, known, opened};
 use crate::error::CliError;
 use crate::io::{self, Access, Framed, Output, STANDARD};
 use omr_client::locked::{MAX_LOCKED_BYTES, lock};
 use omr_console::Ui;
-use omr_mail::{Identity, MailError};
+use omr_mail::MailError;
 use omr_protocol::frame::Kind;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub(crate) struct IdPassphrase {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     /// File whose first line is the new passphrase [default: $OMR_NEW_PASSPHRASE, or typed twice]
     #[arg(long, value_name = "FILE")]
     pub(crate) new_passphrase_file: Option<PathBuf>,
@@ -31,9 +28,7 @@ pub(crate) struct IdPassphrase {
 #[derive(clap::Args)]
 pub(crate) struct IdExport {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     /// File to write; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -49,9 +44,7 @@ pub(crate) struct IdExport {
 #[derive(clap::Args)]
 pub(crate) struct IdImport {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     /// File of `omr id export`; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -70,8 +63,8 @@ Examples:
   omr id passphrase --remove
 
 A passphrase is taken from --passphrase-file or $OMR_PASSPHRASE (a new one from --new-passphrase-file or \
-$OMR_NEW_PASSPHRASE), else it is typed at the terminal; a new one has at least 8 characters. It protects secret.key and exports, but not the letters \
-in the inbox. Without the passphrase nobody can restore them.
+$OMR_NEW_PASSPHRASE), else it is typed at the terminal; a new one has at least 8 characters. It protects secret.key, the letters \
+in the inbox and exports. Without the passphrase nobody can restore them.
 
 An export contains secret, address, server, contacts, letters and the state of fetches: the restored identity fetches later \
 letters, and none of the earlier ones comes twice. It is made under the secret's passphrase, or a new one where \
@@ -91,19 +84,19 @@ can read old letters, and new ones to the old address.";
 
 /// Sets, changes or removes a passphrase, also in a folder of `omr keygen`, which is no identity yet.
 pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
-    let home = home(&args.home)?;
+    let home = home(&args.own.home)?;
     let path = home.path(SECRET_KEY);
     let was_locked = home.is_locked()?;
     if args.remove && !was_locked {
         home.check_passphrase()?;
         return Err(FullError::NotLocked(path).into());
     }
-    let home = unlocked(home, &args.passphrase)?;
+    let home = unlocked(home, &args.own.passphrase)?;
     // A wrong passphrase is reported before a new one is typed.
     home.check_passphrase()?;
     if args.remove {
         home.set_passphrase(None)?;
-        ui.note("everybody who has the secret's file can use it now");
+        ui.note("everybody who has the secret's file can use it and read the letters now");
         return Ok(());
     }
     let given = Given {
@@ -113,25 +106,20 @@ pub(super) fn passphrase(args: &IdPassphrase, ui: &Ui) -> Result<(), CliError> {
     };
     let new = given.new_passphrase(&path)?;
     home.set_passphrase(Some(&new))?;
-    ui.note(if was_locked { "the secret is under the new passphrase; exports made before are under the old one" } else { "the secret is under the passphrase: nobody can restore it without; letters in the inbox are not" });
+    ui.note(if was_locked { "the secret is under the new passphrase; exports made before are under the old one" } else { "the secret and the letters in the inbox are under the passphrase: nobody can restore them without" });
     Ok(())
 }
 
 pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
     let output = Output::file(&args.out, args.force)?;
-    let identity = Identity::open(&home(&args.home)?)?;
-    let passphrase = match (args.plain, identity.home.is_locked()?) {
-        (true, _) => None,
-        // One passphrase is typed for both, and must be the right one.
-        (false, true) => {
-            let home = unlocked(identity.home.clone(), &args.passphrase)?;
-            home.check_passphrase()?;
-            home.passphrase().cloned()
-        }
-        (false, false) => Some(fresh(
-            args.passphrase.passphrase_file.as_ref(),
-            output.path(),
-        )?),
+    let identity = args.own.identity()?;
+    // A wrong passphrase is reported before a new one is typed.
+    identity.home.check_passphrase()?;
+    let passphrase_file = args.own.passphrase.passphrase_file.as_ref();
+    let passphrase = match identity.home.passphrase() {
+        _ if args.plain => None,
+        Some(passphrase) => Some(passphrase.clone()),
+        None => Some(fresh(passphrase_file, output.path())?),
     };
     let exported = identity.export()?;
     match &passphrase {
@@ -156,11 +144,19 @@ fn write(args: &IdExport, output: &Output, bytes: &[u8]) -> Result<(), CliError>
 }
 
 pub(super) fn import(args: &IdImport, ui: &Ui) -> Result<(), CliError> {
-    let home = home(&args.home)?;
+    let home = home(&args.own.home)?;
     let file = Framed::open_any(&args.file, &[Kind::Identity, Kind::Locked])?;
-    let file = opened(file, Kind::Identity, &args.passphrase)?;
+    let file = opened(file, Kind::Identity, &args.own.passphrase)?;
     let exported = file.bytes_up_to(MAX_LOCKED_BYTES)?;
-    let identity = home.import(&exported).map_err(|error| match error {
+    let imported = match home.import(&exported) {
+        // The secret in the file is under a passphrase.
+        Err(MailError::Locked(path)) => {
+            let passphrase = known(&args.own.passphrase, &path)?;
+            home.with_passphrase(passphrase).import(&exported)
+        }
+        imported => imported,
+    };
+    let identity = imported.map_err(|error| match error {
         MailError::Frame(error) => CliError::input(&args.file)(error.into()),
         error => error.into(),
     })?;

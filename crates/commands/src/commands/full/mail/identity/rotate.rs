@@ -1,27 +1,23 @@
 //! `omr id rotate` and `forget`.
 
-use super::{home, own_server, print_report, upload, warn_of_unknown};
+use super::{own_server, print_report, upload, warn_of_unknown};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
 use crate::commands::full::mail::advice::with_advice;
 use crate::commands::full::mail::time::today;
-use crate::commands::full::mail::{HomeArg, inbox};
-use crate::commands::full::mail::{show, unlocked};
+use crate::commands::full::mail::{OwnArgs, inbox, show};
 use crate::commands::full::network::connect;
-use crate::commands::passphrase::PassphraseArg;
 use crate::error::CliError;
 use omr_console::Ui;
 use omr_mail::{
     Home, Identity, Inbox, MailError, Reader, Server, Unfinished, board_mark, board_place, collect,
-    collect_locked, revoke,
+    revoke,
 };
 
 #[derive(clap::Args)]
 pub(crate) struct IdRotate {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     #[command(flatten)]
     pub(crate) token: TokenArg,
     /// Forget the old address at once, after a last fetch: later letters to it are lost
@@ -38,9 +34,7 @@ pub(crate) struct IdRotate {
 #[derive(clap::Args)]
 pub(crate) struct IdForget {
     #[command(flatten)]
-    pub(crate) home: HomeArg,
-    #[command(flatten)]
-    pub(crate) passphrase: PassphraseArg,
+    pub(crate) own: OwnArgs,
     #[command(flatten)]
     pub(crate) token: TokenArg,
     /// Name of the retired identity, as `omr id show` prints it; may be left out if there is only one
@@ -55,7 +49,7 @@ pub(crate) struct IdForget {
 }
 
 pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
-    let home = unlocked(home(&args.home)?, &args.passphrase)?;
+    let home = args.own.home()?;
     let old = Identity::open(&home)?;
     home.check_passphrase()?;
     // The inbox is held until the switch is done, so that no other process fetches meanwhile.
@@ -92,12 +86,8 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     Inbox::open(&home)?.adopt(&name, &retired, &theirs)?;
     drop(theirs);
     if args.forget_old {
-        let access = Access {
-            token: &args.token,
-            passphrase: &args.passphrase,
-        };
-        fetch_last(&home, &name, access, false, ui).await?;
-        check_whole(&home, &name, &args.passphrase, false)?;
+        fetch_last(&home, &name, &args.token, false, ui).await?;
+        check_whole(&home, &name, false)?;
         end(&home, &name, &args.token, ui).await?;
     }
     print_report(&identity, args.json)?;
@@ -150,7 +140,7 @@ async fn begin(
 }
 
 pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
-    let home = Identity::open(&home(&args.home)?)?.home;
+    let home = args.own.identity()?.home;
     let names: Vec<String> = match &args.name {
         Some(name) => vec![name.clone()],
         None => home.retired()?.into_iter().map(|(name, _)| name).collect(),
@@ -162,12 +152,8 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
         ui.announce("no retired identity: there is nothing to forget");
     }
     for name in names {
-        let access = Access {
-            token: &args.token,
-            passphrase: &args.passphrase,
-        };
-        fetch_last(&home, &name, access, args.force, ui).await?;
-        check_whole(&home, &name, &args.passphrase, args.force)?;
+        fetch_last(&home, &name, &args.token, args.force, ui).await?;
+        check_whole(&home, &name, args.force)?;
         end(&home, &name, &args.token, ui).await?;
         ui.note(&format!(
             "{name} is forgotten: its letters stay, what is written to its address from now on is lost"
@@ -176,25 +162,17 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The secrets that the last fetch of a retired identity may need.
-#[derive(Clone, Copy)]
-struct Access<'a> {
-    token: &'a TokenArg,
-    passphrase: &'a PassphraseArg,
-}
-
 /// Fetches the letters to a retired identity that are still missing.
 ///
 /// Errors: `LastFetch` where a later fetch may bring them, unless forced.
 async fn fetch_last(
     home: &Home,
     name: &str,
-    access: Access<'_>,
+    token: &TokenArg,
     is_forced: bool,
     ui: &Ui,
 ) -> Result<(), CliError> {
-    let Access { token, passphrase } = access;
-    let mut old = Identity::open(&home.retired_home(name)?)?;
+    let old = Identity::open(&home.retired_home(name)?)?;
     let (Ok(_), Some(server)) = (old.registered(), server(&old.home, token)?) else {
         return Ok(());
     };
@@ -202,16 +180,8 @@ async fn fetch_last(
     let theirs = Inbox::open(&old.home)?;
     let bar = ui.bar();
     let progress = |stage| show(&bar, stage);
-    let fetched = match collect_locked(&client, &old, &theirs, progress).await {
-        // Queries need the secret.
-        Ok(None) => {
-            old.home = unlocked(old.home, passphrase)?;
-            let reader = Reader::new(&old)?;
-            collect(&client, &old, &theirs, &reader, progress).await
-        }
-        Ok(Some(collected)) => Ok(collected),
-        Err(error) => Err(error),
-    };
+    let reader = Reader::new(&old)?;
+    let fetched = collect(&client, &old, &theirs, &reader, progress).await;
     drop(bar);
     match fetched {
         Ok(collected) => inbox::print_report(ui, &old, &collected),
@@ -233,17 +203,8 @@ async fn fetch_last(
 }
 
 /// Decodes the waiting digests of a retired identity, and refuses to forget it while letters to it are incomplete.
-fn check_whole(
-    home: &Home,
-    name: &str,
-    passphrase: &PassphraseArg,
-    is_forced: bool,
-) -> Result<(), CliError> {
-    let unfinished = match home.unfinished(name) {
-        // Digests wait to be decoded.
-        Err(MailError::Locked(_)) => unlocked(home.clone(), passphrase)?.unfinished(name)?,
-        found => found?,
-    };
+fn check_whole(home: &Home, name: &str, is_forced: bool) -> Result<(), CliError> {
+    let unfinished = home.unfinished(name)?;
     if unfinished.is_nothing() || is_forced {
         return Ok(());
     }
