@@ -24,6 +24,17 @@ pub(crate) struct Cli {
     /// answer]
     #[arg(long, global = true, value_name = "SECONDS", env = "OMR_TIMEOUT", hide_env_values = true, display_order = 901, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: Option<u64>,
+    /// SOCKS5 proxy of all connections to servers of mail, posts and queries, such as Tor's socks5h://127.0.0.1:9050;
+    /// every connection of a command gets a circuit of its own
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "OMR_PROXY",
+        hide_env_values = true,
+        display_order = 902
+    )]
+    pub(crate) proxy: Option<String>,
     /// Print JSON, as the same option after a command that has it
     #[arg(long, global = true, hide = true)]
     pub(crate) json: bool,

@@ -29,7 +29,9 @@ pub fn main(build: &'static str) -> ExitCode {
     if commands::holds_secrets(&cli.command) {
         dumps::forbid();
     }
-    let ui = Ui::new(cli.quiet, cli.json).with_timeout(cli.timeout.map(Duration::from_secs));
+    let ui = Ui::new(cli.quiet, cli.json)
+        .with_timeout(cli.timeout.map(Duration::from_secs))
+        .with_proxy(cli.proxy.clone());
     match catch_unwind(AssertUnwindSafe(|| commands::run(&cli, &ui))) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         // The reader of the pipe has all that it wanted.

@@ -47,6 +47,7 @@ pub struct Ui {
     chatty: bool,
     quiet: bool,
     timeout: Option<Duration>,
+    proxy: Option<String>,
 }
 
 impl Ui {
@@ -58,7 +59,18 @@ impl Ui {
             chatty: !quiet && std::io::stderr().is_terminal(),
             quiet,
             timeout: None,
+            proxy: None,
         }
+    }
+
+    /// Returns the output with the address of the user's proxy for servers, if there is one.
+    pub fn with_proxy(self, proxy: Option<String>) -> Self {
+        Self { proxy, ..self }
+    }
+
+    /// Returns the address of the user's proxy for servers; `None` to connect directly.
+    pub fn proxy(&self) -> Option<&str> {
+        self.proxy.as_deref()
     }
 
     /// Returns the output with the user's timeout for servers, if there is one.

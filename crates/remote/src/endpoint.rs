@@ -1,6 +1,6 @@
 //! The address of a server, and how a client connects to it.
 
-use crate::{RemoteError, Retry};
+use crate::{Proxy, RemoteError, Retry};
 use std::sync::Arc;
 use std::time::Duration;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -55,6 +55,8 @@ pub struct Endpoint {
     pub ca_certificate: Option<Vec<u8>>,
     /// The caller's token.
     pub token: Option<String>,
+    /// The proxy through which all connections are made, if any: none is made beside it.
+    pub proxy: Option<Proxy>,
     /// How long things may take.
     pub timeouts: Timeouts,
     /// How patient the client is.
@@ -106,10 +108,15 @@ impl Endpoint {
         let secured = match uri.scheme_str() {
             Some("https") => plain.tls_config(self.tls()).map_err(RemoteError::Setup)?,
             Some("http") if is_loopback(&host) => plain,
+            // Tor encrypts connections to such a name, which is the server's key.
+            Some("http") if self.proxy.is_some() && host.ends_with(".onion") => plain,
             Some("http") => return Err(RemoteError::Plaintext(host)),
             _ => return Err(bad()),
         };
-        Ok(secured.connect_lazy())
+        Ok(match &self.proxy {
+            Some(proxy) => secured.connect_with_connector_lazy(proxy.connector()),
+            None => secured.connect_lazy(),
+        })
     }
 
     fn tls(&self) -> ClientTlsConfig {
@@ -169,6 +176,26 @@ mod tests {
         ] {
             assert!(Endpoint::new(url).channel().is_ok(), "{url}");
         }
+        let through = Endpoint {
+            proxy: Some("socks5h://127.0.0.1:9050".parse().unwrap()),
+            ..Endpoint::new("http://example.onion")
+        };
+        assert!(through.channel().is_ok());
+        for url in [
+            "http://example.org",
+            "http://onion",
+            "http://a.onion.example",
+        ] {
+            let url = url.to_owned();
+            let plain = Endpoint {
+                url,
+                ..through.clone()
+            }
+            .channel();
+            assert!(matches!(plain, Err(RemoteError::Plaintext(_))));
+        }
+        let plain = Endpoint::new("http://example.onion").channel();
+        assert!(matches!(plain, Err(RemoteError::Plaintext(_))));
         let plain = Endpoint::new("http://example.org").channel();
         assert!(matches!(plain, Err(RemoteError::Plaintext(_))));
         for url in ["", "example", "ftp://127.0.0.1", "/path"] {

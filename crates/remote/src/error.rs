@@ -27,6 +27,12 @@ pub enum RemoteError {
          this machine alone)"
     )]
     Plaintext(String),
+    /// Not an address of a proxy.
+    #[error(
+        "expected a proxy such as socks5h://127.0.0.1:9050 (Tor), or socks5h://@HOST:PORT for one that takes no names, \
+         found {0:?}"
+    )]
+    Proxy(String),
     /// A token that cannot stand in a header.
     #[error("expected a token of visible ASCII characters")]
     Token,

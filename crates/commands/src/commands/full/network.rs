@@ -2,31 +2,40 @@
 
 use crate::error::CliError;
 use omr_console::Ui;
-use omr_remote::{Client, Endpoint, Retry, Timeouts, UNREACHED, Waiting};
+use omr_remote::{Client, Endpoint, Proxy, Retry, Timeouts, UNREACHED, Waiting};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The highest time to connect; until then no note is printed.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Connects to a server, with the timeout of the command line.
+/// The highest time to connect through a proxy, which may have to build a circuit first.
+const THROUGH: Duration = Duration::from_secs(60);
+
+/// Connects to a server, with the timeout and the proxy of the command line.
 ///
 /// Errors: `Remote`.
 /// Panics: outside a Tokio runtime.
 pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
     let notices = ui.clone();
     let given = ui.timeout();
+    let proxy = ui.proxy().map(str::parse::<Proxy>).transpose()?;
+    let (most, unreached) = match proxy {
+        Some(_) => (THROUGH, THROUGH),
+        None => (CONNECT, UNREACHED),
+    };
     let endpoint = Endpoint {
-        unreached: Some(given.unwrap_or(UNREACHED)),
+        unreached: Some(given.unwrap_or(unreached)),
         retry: Retry {
             total: given.unwrap_or(Retry::default().total),
             ..Retry::default()
         },
         timeouts: Timeouts {
-            connect: CONNECT,
+            connect: most,
             ..Timeouts::default()
         },
         notice: Some(Arc::new(move |waiting| notices.warn(&text(waiting)))),
+        proxy,
         ..server
     };
     Ok(Client::connect(&endpoint)?)
