@@ -46,23 +46,42 @@ impl Sender {
         zatoshis: u64,
         memo: &str,
     ) -> Result<Payment, ZcashError> {
-        let (paid, announcement) = self.prepare(to, zatoshis, memo).await?;
-        // The announcement comes first: one that is there when its block comes is never late.
-        let announced = self.bridge.announce(announcement).await;
-        announced.map_err(ZcashError::call("Announce"))?;
+        let paid = self.payment(to, zatoshis).await?;
+        // The announcement comes first: it is there when its block comes, and nobody else knows the transaction's id.
+        self.announce(to, &paid, memo).await?;
         self.chain.send(paid.bytes.clone()).await?;
         Ok(paid)
     }
 
-    /// Makes a transaction and its announcement.
+    /// Announces a payment without a transaction, for tests of what others may do: of an output, or of one that does not
+    /// exist.
     ///
     /// Errors: those of [`Sender::pay`].
-    pub(crate) async fn prepare(
+    pub async fn announce_alone(
         &mut self,
         to: &PaymentAddress,
-        zatoshis: u64,
+        output: Option<([u8; 32], u32)>,
+    ) -> Result<(), ZcashError> {
+        let mut paid = self.payment(to, 1).await?;
+        if let Some((txid, output)) = output {
+            (paid.txid, paid.output) = (txid, output);
+        }
+        self.announce(to, &paid, "").await
+    }
+
+    /// Makes a transaction.
+    async fn payment(&mut self, to: &PaymentAddress, zatoshis: u64) -> Result<Payment, ZcashError> {
+        let expiry = self.chain.tip().await? + 1 + EXPIRY;
+        payment(to.orchard, zatoshis, expiry as u32)
+    }
+
+    /// Gives the announcement of a payment to the bridge.
+    async fn announce(
+        &mut self,
+        to: &PaymentAddress,
+        paid: &Payment,
         memo: &str,
-    ) -> Result<(Payment, AnnounceRequest), ZcashError> {
+    ) -> Result<(), ZcashError> {
         let board = self.board.board().await?;
         self.chain.check(&board).await?;
         let place = omr_mail::board_place(&board)?;
@@ -70,32 +89,22 @@ impl Sender {
         let set = ParamSet::named(&place.params).map_err(MailError::from)?;
         omr_mail::check_clues(&board, set.clue(), ClueKind::Bound)?;
         let key = ClueKey::from_bytes(set.clue(), &to.letters.clue_key);
-        let key = key.map_err(MailError::from)?;
-        let writer = Writer::new(set.clue(), &key, place)?;
-        let lowest = self.chain.tip().await? + 1;
-        let paid = payment(to.orchard, zatoshis, (lowest + EXPIRY) as u32)?;
+        let writer = Writer::new(set.clue(), &key.map_err(MailError::from)?, place)?;
         let pointer = Pointer {
-            lowest,
+            lowest: self.chain.tip().await? + 1,
             txid: paid.txid,
             output: paid.output,
             memo: memo.to_owned(),
         };
         let parts = writer.parts(&pointer.to_bytes()?, &mut os_rng())?;
-        let message = match &parts[..] {
-            [part] => writer.message(&mut os_rng(), part)?,
-            _ => {
-                return Err(ZcashError::Memo {
-                    most: Pointer::MEMO_BYTES,
-                    found: memo.len(),
-                });
-            }
-        };
-        let announcement = AnnounceRequest {
+        let message = writer.message(&mut os_rng(), &parts.concat())?;
+        let announced = self.bridge.announce(AnnounceRequest {
             txid: paid.txid.to_vec(),
             output: paid.output,
             clue: message.clue,
             payload: message.payload,
-        };
-        Ok((paid, announcement))
+        });
+        announced.await.map_err(ZcashError::call("Announce"))?;
+        Ok(())
     }
 }

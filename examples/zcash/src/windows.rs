@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn the_number_of_windows_depends_on_the_time_alone() {
         for (new, count) in [(5_000..5_010, 4), (5_000..6_000, 4), (1_000..9_000, 16)] {
-            for wanted in 0..8 {
+            for wanted in 0..8u64 {
                 let place = |number| new.end / BLOCKS - number % 4;
                 let wanted: BTreeSet<u64> = (0..wanted).map(place).collect();
                 let chosen = choose(&wanted, &new, 1_000, &mut os_rng());
