@@ -37,7 +37,7 @@ pub(crate) struct Contents<'a> {
     pub(crate) transactions: Vec<&'a [u8]>,
     /// Sapling outputs, `OUTPUT_BYTES` each.
     pub(crate) sapling: Vec<&'a [u8]>,
-    /// The same outputs from the note commitment on, `COMMITTED_BYTES` each.
+    /// Sapling outputs from the note commitment on, `COMMITTED_BYTES` each.
     committed: Vec<&'a [u8]>,
     /// Orchard actions, `OUTPUT_BYTES` each.
     pub(crate) orchard: Vec<&'a [u8]>,
@@ -48,7 +48,7 @@ pub(crate) struct Contents<'a> {
 pub struct ZcashTransaction {
     /// The whole transaction.
     pub bytes: &'static [u8],
-    /// Its Sapling outputs from the note commitment on: commitment, ephemeral key and `enc_ciphertext`, 644 bytes each.
+    /// The Sapling outputs from the note commitment on: commitment, ephemeral key and `enc_ciphertext`, 644 bytes each.
     pub sapling_outputs: Vec<&'static [u8]>,
 }
 

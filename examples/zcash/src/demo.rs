@@ -1,4 +1,4 @@
-//! The demonstration: payments, a reorganisation and a restored recipient, told line by line.
+//! The demonstration: payments, a reorganisation and a restored recipient, described line by line.
 
 use crate::{Addresses, Local, Note, PaymentAddress, Wallet, ZcashError};
 use omr_client::{Words, os_rng};
@@ -11,7 +11,7 @@ const OTHERS: usize = 10;
 /// The number of blocks of half a day.
 const HALF_A_DAY: usize = 576;
 
-/// Runs the demonstration in an empty folder and tells about it.
+/// Runs the demonstration in an empty folder and writes a line about each step.
 ///
 /// Errors: all of `ZcashError`.
 pub async fn demo(folder: &Path, params: &str, out: &mut impl Write) -> Result<(), ZcashError> {
@@ -77,7 +77,7 @@ pub async fn demo(folder: &Path, params: &str, out: &mut impl Write) -> Result<(
     Ok(())
 }
 
-/// Fetches once and tells what came.
+/// Fetches once and writes the notes that came.
 async fn receive(
     alice: &mut Wallet,
     chain: &mut crate::Chain,

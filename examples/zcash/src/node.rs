@@ -1,4 +1,4 @@
-//! A fake of a node with a server of compact blocks: it speaks their protocol, and mines and reorganises when it is told.
+//! A fake of a node with a server of compact blocks: it speaks their protocol, and mines and reorganises on demand.
 //!
 //! It checks no proofs, signatures and balances. Block hashes are made up, as compact blocks have no headers.
 

@@ -33,7 +33,7 @@ const ACTIONS: usize = 64;
 pub(crate) struct Transaction {
     /// The id, in the order of the network.
     pub(crate) txid: [u8; 32],
-    /// Its actions as they stand in compact blocks.
+    /// The actions as they stand in compact blocks.
     pub(crate) actions: Vec<CompactOrchardAction>,
 }
 

@@ -36,7 +36,7 @@ pub struct Wallet {
     record: Record,
 }
 
-/// What a recipient keeps about the chain.
+/// A recipient's records about the chain.
 #[derive(Default, Serialize, Deserialize)]
 struct Record {
     /// The lowest height that no request was about.
@@ -54,9 +54,9 @@ pub struct Note {
     pub block: String,
     /// The id of its transaction, in hexadecimal digits and the order of explorers.
     pub txid: String,
-    /// Its position among the transaction's Orchard actions.
+    /// The position among the transaction's Orchard actions.
     pub output: u32,
-    /// Its value.
+    /// The value of the note.
     pub zatoshis: u64,
     /// The sender's text.
     pub memo: String,
