@@ -73,6 +73,17 @@ pub enum ZcashError {
         /// The number that was found.
         found: usize,
     },
+    /// A measurement found other payments than were made.
+    #[error("a measurement: expected {expected} payments to the recipient, found {found}")]
+    Measure {
+        /// The number of payments that were made.
+        expected: u64,
+        /// The number of payments that were found.
+        found: u64,
+    },
+    /// The figures of a measurement cannot be written.
+    #[error("figures: {0}")]
+    Figures(serde_json::Error),
     /// The words of a recipient have no key of Orchard.
     #[error("the words have no key of Orchard: make others")]
     Seed,

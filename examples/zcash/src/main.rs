@@ -5,11 +5,19 @@ use clap::{Parser, Subcommand};
 use omr_client::{Words, os_rng};
 use omr_mail::Server;
 use omr_remote::Client;
-use omr_zcash::{Addresses, Chain, Local, PaymentAddress, Sender, Wallet, ZcashError, demo};
+use omr_zcash::{
+    Addresses, Chain, Local, OWN, PaymentAddress, Sender, Wallet, ZcashError, demo, measure,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const TINY: &str = "insecure-tiny-hybrid-v4";
+const SECURE: &str = "hybrid-v4";
+/// The commit, if the build was told, or the version.
+const BUILD: &str = match option_env!("OMR_COMMIT") {
+    Some(commit) => commit,
+    None => env!("CARGO_PKG_VERSION"),
+};
 /// The file of a recipient's words, in the recipient's folder.
 const WORDS: &str = "words.txt";
 
@@ -28,6 +36,18 @@ enum Command {
         /// Parameter set of the board; the default is small and insecure
         #[arg(long, default_value = TINY)]
         params: String,
+    },
+    /// Measure a day of the chain: a recipient who tries to decrypt everything, beside one with a board
+    Measure {
+        /// Parameter set of the board
+        #[arg(long, default_value = SECURE)]
+        params: String,
+        /// Payments of the day, each with two actions
+        #[arg(long, default_value_t = 8_192, value_parser = clap::value_parser!(u64).range(OWN..=100_000))]
+        payments: u64,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
     },
     /// Run a fake node, a bridge and a server on this machine
     Serve {
@@ -79,6 +99,20 @@ async fn run(command: Command) -> Result<(), ZcashError> {
         Command::Demo { params } => {
             let folder = tempfile::tempdir()?;
             demo(folder.path(), &params, &mut std::io::stdout()).await
+        }
+        Command::Measure {
+            params,
+            payments,
+            json,
+        } => {
+            let folder = tempfile::tempdir()?;
+            let figures = measure(folder.path(), BUILD, &params, payments).await?;
+            if json {
+                println!("{}", figures.to_json()?);
+            } else {
+                print!("{}", figures.table());
+            }
+            Ok(())
         }
         Command::Serve {
             params,
@@ -137,6 +171,9 @@ async fn receive(
     let mut wallet = Wallet::open(folder, &Words::parse(&read(&kept)?)?)?;
     wallet.receive(&mut chain).await?;
     let (here, gone) = wallet.notes()?;
+    if here.is_empty() && gone.is_empty() {
+        println!("no payments so far");
+    }
     for note in here {
         let (height, zatoshis, memo) = (note.height, note.zatoshis, note.memo);
         println!("block {height}: {zatoshis} zatoshis, {memo}");

@@ -46,40 +46,23 @@ impl Sender {
         zatoshis: u64,
         memo: &str,
     ) -> Result<Payment, ZcashError> {
-        let paid = self.payment(to, zatoshis).await?;
+        let expiry = self.chain.tip().await? + 1 + EXPIRY;
+        let paid = payment(to.orchard, zatoshis, expiry as u32)?;
         // The announcement comes first: it is there when its block comes, and nobody else knows the transaction's id.
-        self.announce(to, &paid, memo).await?;
+        self.announce(to, paid.txid, paid.output, memo).await?;
         self.chain.send(paid.bytes.clone()).await?;
         Ok(paid)
     }
 
-    /// Announces a payment without a transaction, for tests of what others may do: of an output, or of one that does not
-    /// exist.
+    /// Announces an output to the bridge, of a transaction that nobody has sent yet: by its id, in the order of the network,
+    /// and the position among its Orchard actions.
     ///
-    /// Errors: those of [`Sender::pay`].
-    pub async fn announce_alone(
+    /// Errors: `Network`, `Memo`, `Call`, `Block`, `Mail`, `Letter`, `Remote`.
+    pub async fn announce(
         &mut self,
         to: &PaymentAddress,
-        output: Option<([u8; 32], u32)>,
-    ) -> Result<(), ZcashError> {
-        let mut paid = self.payment(to, 1).await?;
-        if let Some((txid, output)) = output {
-            (paid.txid, paid.output) = (txid, output);
-        }
-        self.announce(to, &paid, "").await
-    }
-
-    /// Makes a transaction.
-    async fn payment(&mut self, to: &PaymentAddress, zatoshis: u64) -> Result<Payment, ZcashError> {
-        let expiry = self.chain.tip().await? + 1 + EXPIRY;
-        payment(to.orchard, zatoshis, expiry as u32)
-    }
-
-    /// Gives the announcement of a payment to the bridge.
-    async fn announce(
-        &mut self,
-        to: &PaymentAddress,
-        paid: &Payment,
+        txid: [u8; 32],
+        output: u32,
         memo: &str,
     ) -> Result<(), ZcashError> {
         let board = self.board.board().await?;
@@ -92,15 +75,15 @@ impl Sender {
         let writer = Writer::new(set.clue(), &key.map_err(MailError::from)?, place)?;
         let pointer = Pointer {
             lowest: self.chain.tip().await? + 1,
-            txid: paid.txid,
-            output: paid.output,
+            txid,
+            output,
             memo: memo.to_owned(),
         };
         let parts = writer.parts(&pointer.to_bytes()?, &mut os_rng())?;
         let message = writer.message(&mut os_rng(), &parts.concat())?;
         let announced = self.bridge.announce(AnnounceRequest {
-            txid: paid.txid.to_vec(),
-            output: paid.output,
+            txid: txid.to_vec(),
+            output,
             clue: message.clue,
             payload: message.payload,
         });

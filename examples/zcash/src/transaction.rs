@@ -244,3 +244,47 @@ fn expected_found(expected: impl Into<String>, found: impl Into<String>) -> Zcas
         found: found.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omr_protocol::from_hex;
+    use omr_transactions::zcash_transactions;
+    use sha2::{Digest, Sha256};
+
+    /// Blocks of the main chain, whose headers meet their proof of work.
+    const BLOCKS: &[u8] =
+        include_bytes!("../../../crates/transactions/data/zcash-mainnet-blocks.bin");
+    /// The hashes on the left of the last of the four transactions of block 1,687,121 in the block's Merkle tree, lowest
+    /// first.
+    const LEFT: [&str; 2] = [
+        "b646597e9dc8720b4581392e97050cd7a4e5415d1e092e59595ba5ba091ae2f9",
+        "3878d2c02b6d02cd0f6b9e9cb110631d8274905e5c5410b80dd676f2bcb04c8a",
+    ];
+
+    #[test]
+    fn an_id_leads_to_the_merkle_root_of_its_block() {
+        let last = zcash_transactions().unwrap().pop().unwrap();
+        let read = read(last.bytes).unwrap();
+        assert_eq!(read.actions.len(), 2);
+        let mut root = read.txid;
+        for left in LEFT {
+            let left: [u8; 32] = from_hex(left).unwrap();
+            root = Sha256::digest(Sha256::digest([left, root].concat())).into();
+        }
+        // Only the header of the block has these bytes.
+        assert!(BLOCKS.windows(32).any(|bytes| bytes == root));
+    }
+
+    #[test]
+    fn damaged_transactions_are_refused() {
+        let last = zcash_transactions().unwrap().pop().unwrap();
+        for length in (0..last.bytes.len()).step_by(97) {
+            assert!(read(&last.bytes[..length]).is_err(), "{length}");
+        }
+        let longer = [last.bytes, &[0]].concat();
+        let refused = read(&longer).unwrap_err().to_string();
+        let expected = "a transaction: expected the end of the transaction, found 1 more bytes";
+        assert_eq!(refused, expected);
+    }
+}

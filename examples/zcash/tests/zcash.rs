@@ -5,9 +5,8 @@ use omr_client::{Words, os_rng};
 use omr_protocol::ParamSet;
 use omr_remote::Client;
 use omr_zcash::{
-    Addresses, Bridge, Chain, Local, Node, Note, PaymentAddress, Wallet, ZcashError, demo,
+    Addresses, Bridge, Chain, Local, Node, Note, PaymentAddress, Wallet, ZcashError, measure,
 };
-use std::path::Path;
 use tempfile::TempDir;
 
 const PARAMS: &str = "insecure-tiny-hybrid-v4";
@@ -143,20 +142,21 @@ async fn only_outputs_of_blocks_come_to_the_board() {
         board.board().await.unwrap().messages
     };
     // No transaction, an output behind those of the transaction, and another announcement of the same output.
-    sender.announce_alone(&address, None).await.unwrap();
+    sender.announce(&address, [7; 32], 0, "").await.unwrap();
     let paid = sender.pay(&address, 5, "paid").await.unwrap();
-    let behind = (paid.txid, 2);
-    sender.announce_alone(&address, Some(behind)).await.unwrap();
-    let same = (paid.txid, paid.output);
-    let refused = sender.announce_alone(&address, Some(same)).await;
+    sender.announce(&address, paid.txid, 2, "").await.unwrap();
+    let refused = sender.announce(&address, paid.txid, paid.output, "").await;
     let refused = refused.unwrap_err().to_string();
     assert_eq!(refused, "Announce: the output was announced before");
     world.mine(1).await;
     assert_eq!(messages().await, 1);
     // Somebody points to the payment of another, and to no payment: the recipient tells them from payments.
     let other = sender.pay(&stranger(), 6, "").await.unwrap();
-    let point = (other.txid, 1 - other.output);
-    sender.announce_alone(&address, Some(point)).await.unwrap();
+    let output = 1 - other.output;
+    sender
+        .announce(&address, other.txid, output, "")
+        .await
+        .unwrap();
     world.mine(50).await;
     assert_eq!(messages().await, 3);
     let received = alice.receive(&mut world.chain).await.unwrap();
@@ -195,25 +195,20 @@ async fn boards_of_other_networks_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demonstration_ends_with_the_notes_that_are_left() {
+async fn a_measured_day_has_costs_of_both_kinds() {
     let dir = tempfile::tempdir().unwrap();
-    let mut told = Vec::new();
-    demo(Path::new(dir.path()), PARAMS, &mut told)
-        .await
-        .unwrap();
-    let told = String::from_utf8(told).unwrap();
-    let lines: Vec<&str> = told.lines().collect();
-    assert!(
-        lines[lines.len() - 2].ends_with(": 120000 zatoshis, rent"),
-        "{told}"
-    );
-    assert!(
-        lines[lines.len() - 1].ends_with(": 7000 zatoshis, coffee"),
-        "{told}"
-    );
-    assert_eq!(
-        told.matches("withdrawn with its block").count(),
-        1,
-        "{told}"
-    );
+    let measured = measure(dir.path(), "test", PARAMS, 40).await.unwrap();
+    // Each payment has a second action, which pays nobody.
+    assert_eq!((measured.payments, measured.actions), (40, 80));
+    // Four windows of 64 blocks, of which the last one may end early.
+    assert!((3 * 64 + 1..=4 * 64).contains(&measured.fetched_blocks));
+    assert!(measured.trial.node.down > measured.fetch.node.down);
+    assert_eq!(measured.trial.board.down, 0);
+    assert!(measured.setup.board.up > measured.fetch.board.up);
+    for costs in [&measured.trial, &measured.setup, &measured.fetch] {
+        assert!(
+            costs.recipient_s > 0.0 && costs.servers_s > 0.0,
+            "{costs:?}"
+        );
+    }
 }
