@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const TINY: &str = "insecure-tiny-hybrid-v4";
 const SECURE: &str = "hybrid-v4";
-/// The commit, if the build was told, or the version.
+/// The commit, if the variable was set for the build, or the version.
 const BUILD: &str = match option_env!("OMR_COMMIT") {
     Some(commit) => commit,
     None => env!("CARGO_PKG_VERSION"),
