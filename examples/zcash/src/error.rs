@@ -103,9 +103,20 @@ pub enum ZcashError {
         /// The reason.
         source: std::io::Error,
     },
-    /// An address or a socket of the demonstration cannot be used.
-    #[error("the network: {0}")]
-    Listen(#[from] std::io::Error),
+    /// The server's folder exists: its board may be of another chain.
+    #[error("{}: expected a new folder, found one that exists", .0.display())]
+    Folder(PathBuf),
+    /// A part cannot listen at its address.
+    #[error("listening at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The system refused a socket, a thread or a temporary folder.
+    #[error("the system: {0}")]
+    Io(#[from] std::io::Error),
     /// The words cannot be read.
     #[error(transparent)]
     Words(#[from] omr_client::WordsError),

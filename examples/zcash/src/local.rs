@@ -55,23 +55,26 @@ impl Addresses {
 impl Local {
     /// Starts all parts, with the data of the server in a folder. The node's chain is new; so must be the folder.
     ///
-    /// Errors: `Data`, `Listen`, `Connect`, `Server`, `File`, `Call`, `Block`, `Remote`.
+    /// Errors: `Folder`, `Data`, `Listen`, `Io`, `Connect`, `Server`, `File`, `Call`, `Block`, `Remote`.
     pub async fn start(
         data: &Path,
         network: &str,
         params: &str,
         at: &Addresses,
     ) -> Result<Self, ZcashError> {
-        let node = Node::new(network)?;
-        let listener = TcpListener::bind(at.node).await?;
-        let node_url = format!("http://{}", listener.local_addr()?);
-        tokio::spawn(node.clone().serve(listener));
-        let mut chain = Chain::connect(&node_url).await?;
-
+        if data.exists() {
+            return Err(ZcashError::Folder(data.to_owned()));
+        }
         std::fs::create_dir_all(data).map_err(|source| ZcashError::File {
             path: data.to_owned(),
             source,
         })?;
+        let node = Node::new(network)?;
+        let listener = listen(at.node).await?;
+        let node_url = format!("http://{}", listener.local_addr()?);
+        tokio::spawn(node.clone().serve(listener));
+        let mut chain = Chain::connect(&node_url).await?;
+
         let mut config = Config {
             listen: at.server,
             data: data.to_owned(),
@@ -107,7 +110,7 @@ impl Local {
         };
         let bridge = Bridge::new(chain, Client::connect(&endpoint)?).await?;
         bridge.step().await?;
-        let listener = TcpListener::bind(at.bridge).await?;
+        let listener = listen(at.bridge).await?;
         let bridge_url = format!("http://{}", listener.local_addr()?);
         tokio::spawn(bridge.clone().serve(listener));
         Ok(Self {
@@ -133,4 +136,9 @@ impl Local {
         let board = Client::connect(&self.server.endpoint())?;
         Sender::connect(self.chain().await?, board, &self.bridge_url).await
     }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, ZcashError> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|source| ZcashError::Listen { address, source })
 }

@@ -30,7 +30,7 @@ pub struct Traffic {
 impl Relay {
     /// Starts a relay in front of a server of this machine.
     ///
-    /// Errors: `Listen`.
+    /// Errors: `Io`.
     pub(crate) async fn start(server: &str) -> Result<Self, ZcashError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let relay = Self {
