@@ -147,11 +147,11 @@ impl Figures {
             kernels,
         } = &self.machine;
         format!(
-            "Set `{}` ({:.0} bits of security, estimated): {} blocks with {} payments of {} actions in all, {} of them \
-             for the recipient.\n{cpu}, {cores} cores, {kernels} kernels; commit `{}`, {}.\n\n\
+            "Set `{}` ({:.0} bits of security, estimated); {} blocks with {} payments and {} actions.\n\
+             {} of the payments are for the recipient.\n{cpu}, {cores} cores, {kernels} kernels; commit `{}`, {}.\n\n\
              | | trial decryption | board: once | board: a fetch |\n|---|---|---|---|\n{rows}\n\
-             Trial decryption alone takes {:.0} us an action. The recipient with a board fetched {} blocks. A message of \
-             the board has {} bytes.\n",
+             Trial decryption alone takes {:.0} us an action. The recipient with a board fetched {} blocks.\n\
+             A message of the board has {} bytes.\n",
             self.params,
             self.security_bits,
             thousands(self.blocks),

@@ -43,7 +43,7 @@ enum Command {
         #[arg(long, default_value = SECURE)]
         params: String,
         /// Payments of the day, each with two actions
-        #[arg(long, default_value_t = 8_192, value_parser = clap::value_parser!(u64).range(OWN..=100_000))]
+        #[arg(long, default_value_t = 2_048, value_parser = clap::value_parser!(u64).range(OWN..=100_000))]
         payments: u64,
         /// Print JSON instead of a table
         #[arg(long)]
