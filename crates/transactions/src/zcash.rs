@@ -2,6 +2,7 @@
 
 use crate::TransactionsError;
 use crate::bitcoin::transparent;
+use crate::payloads::ZCASH_BLOCKS;
 use crate::reader::Reader;
 
 /// The length of the data that a recipient tries to decrypt: ephemeral key and `enc_ciphertext`.
@@ -25,6 +26,8 @@ const OUTPUT_V5_BYTES: usize = 756;
 const ACTION_BYTES: usize = 820;
 /// The bytes before the ephemeral key: value commitment, note commitment.
 const OUTPUT_LEAD_BYTES: usize = 2 * 32;
+/// The length of an output from its note commitment on, as light clients need it.
+const COMMITTED_BYTES: usize = 32 + OUTPUT_BYTES;
 /// The bytes before the ephemeral key: value commitment, nullifier, randomised key, note commitment.
 const ACTION_LEAD_BYTES: usize = 4 * 32;
 
@@ -34,8 +37,35 @@ pub(crate) struct Contents<'a> {
     pub(crate) transactions: Vec<&'a [u8]>,
     /// Sapling outputs, `OUTPUT_BYTES` each.
     pub(crate) sapling: Vec<&'a [u8]>,
+    /// Sapling outputs from the note commitment on, `COMMITTED_BYTES` each.
+    committed: Vec<&'a [u8]>,
     /// Orchard actions, `OUTPUT_BYTES` each.
     pub(crate) orchard: Vec<&'a [u8]>,
+}
+
+/// A transaction of the Zcash main chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZcashTransaction {
+    /// The whole transaction.
+    pub bytes: &'static [u8],
+    /// The Sapling outputs from the note commitment on: commitment, ephemeral key and `enc_ciphertext`, 644 bytes each.
+    pub sapling_outputs: Vec<&'static [u8]>,
+}
+
+/// Returns the transactions of 42 blocks of the Zcash main chain of heights 0 to 1,687,121, in chain order.
+///
+/// Errors: if the chain data that ships with this crate is damaged.
+pub fn zcash_transactions() -> Result<Vec<ZcashTransaction>, TransactionsError> {
+    let whole = contents(ZCASH_BLOCKS)?.transactions;
+    let transaction = |bytes: &'static [u8]| {
+        let mut contents = Contents::default();
+        contents.transaction(&mut Reader::new(bytes))?;
+        Ok(ZcashTransaction {
+            bytes,
+            sapling_outputs: contents.committed,
+        })
+    };
+    whole.into_iter().map(transaction).collect()
 }
 
 /// Divides concatenated Zcash blocks into transactions and shielded outputs.
@@ -158,6 +188,10 @@ impl<'a> Contents<'a> {
         let found = reader.records(count, size)?;
         self.sapling
             .extend(ciphertexts(found, size, OUTPUT_LEAD_BYTES));
+        // The value commitment alone comes before the note commitment.
+        let committed = found.chunks_exact(size);
+        self.committed
+            .extend(committed.map(|output| &output[32..32 + COMMITTED_BYTES]));
         Ok(count)
     }
 }

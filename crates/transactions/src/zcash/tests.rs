@@ -1,7 +1,6 @@
 //! Tests that the Zcash data is genuine and that its outputs are found.
 
 use super::*;
-use crate::payloads::ZCASH_BLOCKS;
 use crate::sha256d::{meets_target, merkle_root, sha256d};
 
 /// The number of blocks in the data file. A double SHA-256 Merkle root covers all transactions of those before
@@ -47,6 +46,16 @@ fn the_data_file_holds_what_is_stated() {
             .into_iter()
             .all(|output| output.len() == OUTPUT_BYTES)
     );
+}
+
+#[test]
+fn transactions_have_their_outputs() {
+    let contents = contents(ZCASH_BLOCKS).unwrap();
+    let transactions = zcash_transactions().unwrap();
+    let outputs = transactions.iter().flat_map(|one| &one.sapling_outputs);
+    let ciphertexts: Vec<_> = outputs.map(|output| &output[32..]).collect();
+    assert_eq!(transactions.len(), contents.transactions.len());
+    assert_eq!(ciphertexts, contents.sapling);
 }
 
 #[test]
