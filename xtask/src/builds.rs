@@ -25,7 +25,7 @@ const BUILDS: [Build; 2] = [
     },
     Build {
         features: "full",
-        most: 266,
+        most: 270,
         without: &["arrow", "object_store", "opentelemetry", "parquet"],
     },
 ];

@@ -6,6 +6,7 @@
 //! library into errors.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "encrypted")]
 mod encrypted;
 pub mod guard;
 pub mod temporary;
@@ -13,6 +14,7 @@ pub mod temporary;
 #[cfg_attr(not(all(unix, feature = "record")), path = "no_record.rs")]
 mod record;
 
+#[cfg(feature = "encrypted")]
 pub use encrypted::Key;
 #[cfg(all(unix, feature = "record"))]
 pub use record::{History, Loss, Recording, Site};
@@ -89,6 +91,7 @@ pub fn database(file: File) -> Result<impl redb::StorageBackend, redb::DatabaseE
 /// a file of another key, and for one that is not encrypted. Recordings note its syncs.
 ///
 /// Errors: those of redb.
+#[cfg(feature = "encrypted")]
 pub fn encrypted_database(
     file: File,
     key: &Key,
