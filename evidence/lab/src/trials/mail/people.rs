@@ -12,6 +12,16 @@ pub(crate) struct People {
     pub(crate) dir: PathBuf,
 }
 
+/// A watch, which is killed on drop.
+pub(crate) struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The output of `omr inbox --json`.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Report {
@@ -32,7 +42,7 @@ struct Sent {
 }
 
 impl People {
-    fn home(&self, recipient: usize) -> PathBuf {
+    pub(crate) fn home(&self, recipient: usize) -> PathBuf {
         self.dir.join(format!("recipient-{recipient}"))
     }
 
@@ -100,6 +110,18 @@ impl People {
             .stderr(Stdio::piped())
             .spawn();
         child.map_err(TrialError::io("starting a command"))
+    }
+
+    /// Starts a watch that serves programs and does not fetch for hours.
+    ///
+    /// Errors: `Io`.
+    pub(crate) fn watch(&self, recipient: usize) -> Result<Watch, TrialError> {
+        let words = ["watch", "--every", "24h", "--socket"];
+        let mut watch = self.omr(&words, &self.home(recipient));
+        let child = watch.stdin(Stdio::null()).stderr(Stdio::null()).spawn();
+        child
+            .map(Watch)
+            .map_err(TrialError::io("starting a command"))
     }
 
     /// Returns the messages of an inbox.
