@@ -183,15 +183,15 @@ function answerJob(inbox, { start, end }) {
 async function inboxOf(kept, scheme = 0) {
   const identity = Identity.fromBytes(await array("opened-v4/secret.key"));
   const form = new Form(new Uint8Array(16).fill(4), sealingTag("hpke-x25519"), scheme, 30, 0, HASH);
-  const records = [...kept.values()].map(({ table, key, value }) => new Stored(table, key, value));
+  const records = [...kept.values()].map(({ table, name, content }) => new Stored(table, name, content));
   return new Inbox(identity, form, records);
 }
 
 function keep(inbox, kept) {
-  for (const { table, key, value } of inbox.changes()) {
-    const place = `${table} ${hex(key)}`;
-    if (value === undefined) kept.delete(place);
-    else kept.set(place, { table, key, value });
+  for (const { table, name, content } of inbox.changes()) {
+    const place = `${table} ${hex(name)}`;
+    if (content === undefined) kept.delete(place);
+    else kept.set(place, { table, name, content });
   }
 }
 
