@@ -278,13 +278,18 @@ async function senders() {
   return [ann, ben];
 }
 
-// In the page: the worker's lists of letters say that no sender signed them.
+// In the page: all that the worker says of letters states that no sender signed them.
 function forge() {
   const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data");
+  const spoil = (value) => {
+    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
+    if ("forged" in value) Object.assign(value, { forged: true, sender: undefined });
+    Object.values(value).forEach(spoil);
+  };
   Object.defineProperty(MessageEvent.prototype, "data", {
     get() {
       const data = get.call(this);
-      for (const listed of Array.isArray(data?.value) ? data.value : []) if ("forged" in listed) listed.forged = true;
+      spoil(data);
       return data;
     },
   });

@@ -503,3 +503,27 @@ fn a_server_that_went_back_loses_no_letter() {
     let far = format!("9:{}", "00".repeat(32));
     compare(&far).refused(1, &["a length from 0 to 6", "found 9"]);
 }
+
+#[test]
+fn nothing_goes_beside_a_proxy() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    let fetch = ["inbox", "--home", "ann", "--timeout", "1"];
+    for proxy in ["127.0.0.1:9050", "socks5://127.0.0.1:9050", "socks5h://x"] {
+        let given = [&fetch[..], &["--proxy", proxy]].concat();
+        let expected = "expected a proxy such as socks5h://127.0.0.1:9050";
+        scene.run(&given).refused(1, &[expected, proxy]);
+    }
+    // Nobody listens there.
+    let gone = ["--proxy", "socks5h://127.0.0.1:1"];
+    let refused = scene.run(&[&fetch[..], &gone].concat());
+    assert!(
+        refused.code == 1 && refused.stderr.contains(&server.url),
+        "{refused:?}"
+    );
+    let mut command = scene.command(&fetch);
+    let command = command.env("OMR_PROXY", "socks5h://127.0.0.1:1");
+    assert_eq!(command.output().unwrap().status.code(), Some(1));
+    assert_eq!(scene.run(&fetch).code, 0);
+}
