@@ -393,9 +393,18 @@ async function files(address) {
     await import("/tested/page.js");
     await globalThis.forgotten(url);
   }, server.url);
+  // Keys are not sent before the page was seen to say why.
+  let seen = () => {};
+  const said = new Promise((resolve) => (seen = resolve));
+  const keys = "**/omr.v1.KeyService/UploadChunk";
+  await page.route(keys, async (route) => {
+    await said;
+    await route.continue();
+  });
   await page.reload();
   await dora.unlock();
   await page.getByText("The server has lost the keys that it had.").waitFor();
+  seen();
   await page.getByRole("cell", { name: "The server has lost your keys. They are made and sent again." }).waitFor();
   await dora.ready();
   assert.deepEqual(await dora.letters(), ["A note to myself"]);
