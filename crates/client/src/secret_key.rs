@@ -83,7 +83,8 @@ impl SecretKey {
         self.digest.rounds_id()
     }
 
-    /// Returns the key under which a program stores the recipient's letters. A person who can read the secret can read them.
+    /// Returns the key under which a program stores the recipient's letters. A person who can read the secret can read
+    /// them.
     pub fn storage_key(&self) -> Zeroizing<[u8; 32]> {
         self.digest.storage_key()
     }

@@ -1,18 +1,19 @@
 //! A database whose file is encrypted: AES-256 in XTS mode (IEEE 1619, NIST SP 800-38E), in sectors of 64 bytes.
 //!
-//! XTS changes no length and encrypts every 16 bytes for themselves, so that an interrupted write of the database leaves
-//! what it would leave in a plain file. It hides contents and keys of records. It does not hide which sectors changed
-//! from a person who has copies of two days, and authenticates nothing: damage is what the database's checksums find.
+//! XTS changes no length and encrypts every 16 bytes for themselves, so that an interrupted write of the database
+//! leaves what it would leave in a plain file. It hides contents and keys of records. It does not hide which sectors
+//! changed from a person who has copies of two days, and authenticates nothing: damage is what the database's checksums
+//! find.
 //!
-//! A file begins with a head of 4,096 bytes: `omr encrypted database 1`, 16 bytes that follow from the key, and zeros. A
-//! sector of zeros was never written, as no sector encrypts to zeros in practice.
+//! A file begins with a head of 4,096 bytes: `omr encrypted database 1`, 16 bytes that follow from the key, and zeros.
+//! A sector of zeros was never written, as no sector encrypts to zeros in practice.
 
+use crate::locks::end_and_locks;
 use aes::Aes256;
 use aes::cipher::KeyInit;
-use redb::{BackendError, StorageBackend};
+use redb::StorageBackend;
 use std::fmt;
 use std::io;
-use std::ops::Bound;
 use xts_mode::{Xts128, get_tweak_default};
 use zeroize::Zeroizing;
 
@@ -137,37 +138,7 @@ impl<B: StorageBackend> StorageBackend for Encrypted<B> {
         self.backend.write(HEAD + first * SECTOR as u64, &sectors)
     }
 
-    fn close(&self) -> io::Result<()> {
-        self.backend.close()
-    }
-
-    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.backend.try_lock_range(start, end)
-    }
-
-    fn try_lock_shared_range(
-        &self,
-        start: Bound<u64>,
-        end: Bound<u64>,
-    ) -> Result<bool, BackendError> {
-        self.backend.try_lock_shared_range(start, end)
-    }
-
-    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.backend.lock_range(start, end)
-    }
-
-    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.backend.lock_shared_range(start, end)
-    }
-
-    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.backend.unlock_range(start, end)
-    }
-
-    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.backend.query_lock_range(start, end)
-    }
+    end_and_locks!(backend);
 }
 
 #[cfg(test)]

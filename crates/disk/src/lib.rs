@@ -9,6 +9,8 @@
 #[cfg(feature = "encrypted")]
 mod encrypted;
 pub mod guard;
+#[cfg(any(feature = "encrypted", all(unix, feature = "record")))]
+mod locks;
 pub mod temporary;
 
 #[cfg_attr(not(all(unix, feature = "record")), path = "no_record.rs")]

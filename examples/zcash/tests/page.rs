@@ -57,15 +57,15 @@ fn the_commands_of_the_page_run() {
         .collect();
     assert_eq!(blocks.len(), 3);
     let dir = tempfile::tempdir().unwrap();
-    let told = dir.path().join("told");
-    let told_file = fs::File::create(&told).unwrap();
+    let printed = dir.path().join("printed");
+    let file = fs::File::create(&printed).unwrap();
     let mut shell = Command::new("bash")
         .args(["--norc", "-c", &(BEFORE.to_owned() + &blocks.concat())])
         .current_dir(dir.path())
         .env("PROGRAM", env!("CARGO_BIN_EXE_omr-zcash"))
         .stdin(Stdio::null())
-        .stdout(told_file.try_clone().unwrap())
-        .stderr(told_file)
+        .stdout(file.try_clone().unwrap())
+        .stderr(file)
         // The shell has a group of its own, so that servers end with it.
         .process_group(0)
         .spawn()
@@ -73,18 +73,18 @@ fn the_commands_of_the_page_run() {
     let status = shell.wait().unwrap();
     let group = format!("-{}", shell.id());
     let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-    let told = fs::read_to_string(told).unwrap();
-    assert!(status.success(), "{status}\n{told}");
-    let ends = |text: &str| told.lines().filter(|line| line.ends_with(text)).count();
-    // The demonstration tells of the rent after each of four fetches, of the coffee after three, and of the lost tea.
-    assert_eq!(ends(": 120000 zatoshis, rent"), 4, "{told}");
-    assert_eq!(ends(": 7000 zatoshis, coffee"), 3, "{told}");
+    let printed = fs::read_to_string(printed).unwrap();
+    assert!(status.success(), "{status}\n{printed}");
+    let ends = |text: &str| printed.lines().filter(|line| line.ends_with(text)).count();
+    // The demonstration lists the rent after each of four fetches, the coffee after three, and the lost tea.
+    assert_eq!(ends(": 120000 zatoshis, rent"), 4, "{printed}");
+    assert_eq!(ends(": 7000 zatoshis, coffee"), 3, "{printed}");
     assert_eq!(
-        told.matches("withdrawn with its block").count(),
+        printed.matches("withdrawn with its block").count(),
         1,
-        "{told}"
+        "{printed}"
     );
-    assert_eq!(ends(": 70000 zatoshis, rent"), 1, "{told}");
+    assert_eq!(ends(": 70000 zatoshis, rent"), 1, "{printed}");
 }
 
 #[test]

@@ -150,7 +150,7 @@ async fn only_outputs_of_blocks_come_to_the_board() {
     assert_eq!(refused, "Announce: the output was announced before");
     world.mine(1).await;
     assert_eq!(messages().await, 1);
-    // Somebody points to the payment of another, and to no payment: the recipient tells them from payments.
+    // Somebody points to the payment of another, and to no payment: the recipient does not take them for payments.
     let other = sender.pay(&stranger(), 6, "").await.unwrap();
     let output = 1 - other.output;
     sender

@@ -104,7 +104,7 @@ fn programs_read_and_write_letters_beside_a_watch() {
         scene.read("ann.txt")
     );
 
-    // Bob's program writes to the address, Ann's answers, and both are told of what came.
+    // Bob's program writes to the address, Ann's answers, and both receive what came.
     let letter =
         json!({ "to": anns["text"], "text": "at eight?", "subject": "Dinner", "signed": true });
     let sent = bob.result("send", letter);

@@ -1,11 +1,11 @@
 //! The storage of a database whose syncs recordings note.
 
 use super::recording;
+use crate::locks::end_and_locks;
 use redb::backends::FileBackend;
-use redb::{BackendError, DatabaseError, StorageBackend};
+use redb::{DatabaseError, StorageBackend};
 use std::fs::File;
 use std::io;
-use std::ops::Bound;
 
 /// A database's file whose syncs recordings note.
 #[derive(Debug)]
@@ -49,35 +49,5 @@ impl StorageBackend for Recorded {
         self.backend.write(offset, data)
     }
 
-    fn close(&self) -> io::Result<()> {
-        self.backend.close()
-    }
-
-    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.backend.try_lock_range(start, end)
-    }
-
-    fn try_lock_shared_range(
-        &self,
-        start: Bound<u64>,
-        end: Bound<u64>,
-    ) -> Result<bool, BackendError> {
-        self.backend.try_lock_shared_range(start, end)
-    }
-
-    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.backend.lock_range(start, end)
-    }
-
-    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.backend.lock_shared_range(start, end)
-    }
-
-    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.backend.unlock_range(start, end)
-    }
-
-    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.backend.query_lock_range(start, end)
-    }
+    end_and_locks!(backend);
 }

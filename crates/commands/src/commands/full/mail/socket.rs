@@ -1,5 +1,5 @@
-//! The socket of `omr watch --socket`: programs of this machine list, read and send letters by JSON-RPC 2.0, one object a
-//! line.
+//! The socket of `omr watch --socket`: programs of this machine list, read and send letters by JSON-RPC 2.0, one object
+//! a line.
 
 use super::letters::destination;
 use super::recipient::{known, resolve};
@@ -320,9 +320,9 @@ impl<'a> Daemon<'a> {
 
     fn call(&self, call: Call, connection: &Connection) -> Result<Value, Problem> {
         let inbox = self.inbox;
-        let names = Names::of(self.home)?;
         Ok(match call {
             Call::List { all, last } => {
+                let names = Names::of(self.home)?;
                 let letters = match last {
                     Some(last) => inbox.page(u64::MAX, last)?,
                     None => inbox.list(all)?,
@@ -333,6 +333,7 @@ impl<'a> Daemon<'a> {
                     .collect()
             }
             Call::Read { number } => {
+                let names = Names::of(self.home)?;
                 let (letter, body) = (inbox.letter(number)?, inbox.body(number)?);
                 let (text, content) = match std::str::from_utf8(&body) {
                     Ok(text) => (Some(text), None),
@@ -354,7 +355,7 @@ impl<'a> Daemon<'a> {
             }
             Call::Unmute { sender } => inbox.unmute(&self.home.sender(&sender)?)?.into(),
             Call::Muted {} => {
-                let muted = inbox.muted()?;
+                let (names, muted) = (Names::of(self.home)?, inbox.muted()?);
                 muted.iter().map(|sender| names.name(sender)).collect()
             }
             Call::Send(letter) => self.send(letter)?,
