@@ -247,8 +247,9 @@ fn a_socket_ends_with_its_watch() {
     let scene = Scene::empty();
     let server = Server::start(&scene, PARAMS);
     identity(&scene, &server, "ann", &[]);
+    // Time enough for a slow machine to ask before the end.
     let args = [
-        "watch", "--home", "ann", "--every", "2s", "--count", "1", "--socket",
+        "watch", "--home", "ann", "--every", "1s", "--count", "8", "--socket",
     ];
     let mut watched = scene.command(&args).stdout(Stdio::null()).spawn().unwrap();
     let mut program = Program::at(&scene, "ann");
