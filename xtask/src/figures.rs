@@ -17,6 +17,8 @@ use crate::files;
 const FIGURES: &str = "docs/figures.json";
 /// The output of a measured graphics card.
 const CARD: &str = "docs/gpu.json";
+/// Both rounds of retrieval, with the payloads of each kind of sealing.
+const SEALING: &str = "docs/sealing.json";
 /// The output of a simulated cluster.
 const CLUSTER: &str = "docs/cluster.json";
 /// The chart of docs/engines.md.
@@ -52,10 +54,10 @@ struct Pages {
 
 impl Pages {
     fn new(root: &Path, document: &Value, simulated: &Value) -> Result<Self, XtaskError> {
-        let card = read(&root.join(CARD))?;
+        let (card, sealing) = (read(&root.join(CARD))?, read(&root.join(SEALING))?);
         Ok(Self {
             sections: [
-                ("README.md", readme(document, &card)?),
+                ("README.md", readme(document, &card, &sealing)?),
                 ("docs/engines.md", engines(document)?),
                 ("docs/performance.md", performance(document)?),
                 ("docs/cluster.md", cluster::table(simulated)?),
@@ -155,8 +157,9 @@ impl Document<'_> {
 }
 
 /// The table of README.md.
-fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
+fn readme(document: &Value, card: &Value, sealing: &Value) -> Result<String, XtaskError> {
     let (all, card) = (Document(document), Document(card));
+    let sealing = Document(sealing);
     let key = all.figure("digest", "/detection_key_bytes")?;
     let instant_key = all.figure("instantomr", "/detection_key_bytes")?;
     let mut rows = Rows::default();
@@ -200,6 +203,29 @@ fn readme(document: &Value, card: &Value) -> Result<String, XtaskError> {
     rows.add(
         "Detection keys of an address: SophOMR; InstantOMR",
         format!("{}; {} bytes", thousands(key), thousands(instant_key)),
+    );
+    let compared = |pointer: &str| -> Result<[f64; 2], XtaskError> {
+        let of = |sealing_name: &str| sealing.number(&format!("/{sealing_name}/{pointer}"));
+        Ok([of("x-wing")?, of("hpke-x25519")?])
+    };
+    let [payload, _] = compared("payload_bytes")?;
+    let [answer, usual_answer] = compared("answer_bytes")?;
+    let [prepared, usual_prepared] = compared("prepared_bytes")?;
+    let [spent, usual_spent] = compared("rounds_s")?;
+    rows.add(
+        &format!(
+            "**Letters are not sealed against quantum computers by default**: X-Wing takes payloads of {} bytes. Answer; \
+             batch in memory; time of two rounds",
+            thousands(payload)
+        ),
+        format!(
+            "{:.0} instead of {:.0} KB; {:.1} instead of {:.1} GB; {:.1} times",
+            answer / 1e3,
+            usual_answer / 1e3,
+            prepared / 1e9,
+            usual_prepared / 1e9,
+            spent / usual_spent
+        ),
     );
     rows.add(
         "Security, on the strictest scale that we know ([SECURITY.md](SECURITY.md))",
@@ -555,12 +581,23 @@ mod tests {
         let card = json!({
             "card": "card", "digest_s": 0.46, "further_s": 0.2, "instantomr": {"message_us": 75.2}
         });
-        let table = readme(&document(), &card).unwrap();
+        let run = |payload: u32, answer: u32, prepared: u32, seconds: f64| {
+            json!({
+                "payload_bytes": payload, "answer_bytes": answer, "prepared_bytes": prepared, "rounds_s": seconds
+            })
+        };
+        let sealing = json!({
+            "hpke-x25519": run(612, 50_210, 599_261_184, 4.0),
+            "x-wing": run(2_048, 171_602, 1_991_245_824, 5.2),
+        });
+        let table = readme(&document(), &card, &sealing).unwrap();
         for row in [
             "Set `hybrid-v4`, 65,536 messages of 612 bytes, 50 of them for the recipient.\nA processor, 2 cores",
             "commit `0123456789ab`, 2026-11-27.\n\n|  |  |\n|---|---|\n",
             "| Digest: one thread; two threads | 21.1 s; 21.1 s |",
             "| Sizes: digest; clue with its signature | 41,180; 2,805 bytes |",
+            "2,048 bytes. Answer; batch in memory; time of two rounds | 172 instead of 50 KB; 2.0 instead of 0.6 GB; 1.3 \
+             times |",
             "| A message is missed; a stranger's message passes | 2^-30.1; 2^-27.9 |",
             "digest; further recipient; InstantOMR message | 0.46 s; 0.20 s; 75 us |",
         ] {

@@ -31,8 +31,7 @@ impl<S: Storage> Inbox<S> {
         self.store.write(|tx| {
             let mut removed = 0;
             for (number, record) in MESSAGES.all(tx)? {
-                let body = BODIES.get(tx, &number)?;
-                if record.index == index && body.as_deref() == Some(content) {
+                if record.index == index && BODIES.get(tx, &number)?.as_deref() == Some(content) {
                     remove(tx, number)?;
                     removed += 1;
                 }

@@ -19,6 +19,7 @@ impl<S: Storage> Inbox<S> {
                     fetched: 0,
                     bytes: content.len() as u64,
                     read: false,
+                    shared: false,
                     name: None,
                     retired: None,
                     further: Vec::new(),

@@ -31,6 +31,15 @@ pub struct Taken {
     pub outcome: Outcome,
 }
 
+impl Taken {
+    /// Removes the numbers of letters that are reported to nobody.
+    pub fn leave_out(&mut self, letters: &BTreeSet<u64>) {
+        if let Outcome::Delivered { messages, .. } = &mut self.outcome {
+            messages.retain(|number| !letters.contains(number));
+        }
+    }
+}
+
 /// The outcome of decoding a digest, a scan or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -345,6 +354,7 @@ fn add_message<T: Edit>(
         fetched: arrival.now,
         bytes: bytes.len() as u64,
         read: muted,
+        shared: false,
         name,
         retired: None,
         further: further.to_vec(),

@@ -17,6 +17,9 @@ pub(crate) struct Record {
     pub(crate) fetched: u64,
     pub(crate) bytes: u64,
     pub(crate) read: bool,
+    /// Whether the recipient's other devices know that it was read.
+    #[serde(default, skip_serializing_if = "is_unset")]
+    pub(crate) shared: bool,
     #[serde(default)]
     pub(crate) name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,6 +29,10 @@ pub(crate) struct Record {
     pub(crate) further: Vec<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<Heading>,
+}
+
+fn is_unset(flag: &bool) -> bool {
+    !flag
 }
 
 /// A message in the list.
@@ -113,6 +120,22 @@ impl<S: Storage> Inbox<S> {
         self.store.read(|tx| {
             let record = record(tx, number)?;
             entry(tx, &withdrawn::letters(tx)?, number, record)
+        })
+    }
+
+    /// Returns the messages whose headers state this media type, in the order of the board.
+    ///
+    /// Errors: those of the storage; `Record`.
+    pub fn of_media_type(&self, media_type: &str) -> Result<Vec<Listed>, S::Error> {
+        self.store.read(|tx| {
+            let mut messages = MESSAGES.all(tx)?;
+            messages.retain(|(_, record)| {
+                let header = record.header.as_ref();
+                header.and_then(|header| header.media_type.as_deref()) == Some(media_type)
+            });
+            let mut listed = listed(tx, messages)?;
+            listed.sort_by_key(|message| (message.index, message.number));
+            Ok(listed)
         })
     }
 

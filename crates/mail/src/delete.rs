@@ -12,11 +12,12 @@ pub fn delete(home: &Home, numbers: &[u64]) -> Result<(), MailError> {
     let retired = home.retired()?;
     for number in numbers {
         let letter = inbox.letter(*number)?;
-        let old = retired
-            .iter()
-            .find(|(name, _)| Some(name) == letter.retired.as_ref());
-        if let Some((_, old)) = old {
-            Inbox::beside(old)?.delete_at(letter.index, &inbox.body(*number)?)?;
+        if letter.retired.is_some() {
+            let body = inbox.body(*number)?;
+            // An address that was retired later has copies too.
+            for (_, old) in &retired {
+                Inbox::beside(old)?.delete_at(letter.index, &body)?;
+            }
         }
     }
     inbox.delete(numbers)

@@ -61,6 +61,12 @@ pub enum MailError {
     /// There is no retired identity of this name.
     #[error("no retired identity {0:?}")]
     NoRetired(String),
+    /// The identity in this folder has no other devices.
+    #[error("{}: the identity is linked with no other device", .0.display())]
+    NotLinked(PathBuf),
+    /// An update for the other devices is damaged.
+    #[error("an update of another device: {0}")]
+    Update(String),
     /// This file could not be read or written.
     #[error("{}", .0.display())]
     File(PathBuf, #[source] io::Error),
@@ -286,6 +292,8 @@ impl MailError {
             | Self::Keys(..)
             | Self::Export(_)
             | Self::NoRetired(_)
+            | Self::NotLinked(_)
+            | Self::Update(_)
             | Self::Settings(..)
             | Self::NoServer
             | Self::NoOperator(_)

@@ -11,6 +11,7 @@
 //! be kept as secret as the identity, so it should be locked (`omr_client::locked`).
 
 use crate::contacts::FOLDER as CONTACTS;
+use crate::devices::FILE as DEVICES;
 use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
@@ -45,6 +46,9 @@ impl Identity {
         for (name, address) in self.home.contacts()? {
             let text = Zeroizing::new(address.to_text().into_bytes());
             contents.insert(format!("{CONTACTS}/{name}"), text);
+        }
+        if let Some(bytes) = self.home.read(DEVICES)? {
+            contents.insert(DEVICES.to_owned(), bytes);
         }
         let set = self.set()?;
         let header = FrameHeader::new(Kind::Identity, set.name(), self.clue_key(&set)?.id);
@@ -184,7 +188,7 @@ fn groups<'a>(files: &[(&'a str, &'a [u8])]) -> Result<Groups<'a>, MailError> {
         let known = match folder.strip_prefix(RETIRED) {
             Some(of) => of.strip_prefix('/').is_some_and(is_name) && FILES.contains(&name),
             None if folder == CONTACTS => is_name(name),
-            None => folder.is_empty() && FILES.contains(&name),
+            None => folder.is_empty() && (name == DEVICES || FILES.contains(&name)),
         };
         if !known {
             return Err(wrong("files of an identity", format!("{path:?}")));

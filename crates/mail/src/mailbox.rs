@@ -1,6 +1,6 @@
 //! An identity with its inbox, and the retired ones that are still read.
 
-use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, collect};
+use crate::{Collected, Home, Identity, Inbox, MailError, Reader, Stage, Taken, apply, collect};
 use omr_remote::Client;
 use std::path::PathBuf;
 
@@ -61,10 +61,10 @@ impl Mailbox {
         })
     }
 
-    /// Decodes the received digests of all identities. Returns the results, and the numbers of letters to retired
-    /// identities.
+    /// Decodes the received digests of all identities, and applies letters of this person's other devices. Returns the
+    /// results, and the numbers of letters to retired identities.
     ///
-    /// Errors: those of [`Inbox::take_in`].
+    /// Errors: those of [`Inbox::take_in`] and [`apply`].
     pub fn take_in(&self) -> Result<(Vec<Taken>, Vec<u64>), MailError> {
         let mut taken = self.inbox.take_in(&self.reader)?;
         let mut adopted = Vec::new();
@@ -72,6 +72,11 @@ impl Mailbox {
             let (letters, theirs) = retired.take_in(&self.inbox)?;
             taken.extend(theirs);
             adopted.extend(letters);
+        }
+        let applied = apply(&self.identity.home, &self.inbox)?;
+        adopted.retain(|number| !applied.letters.contains(number));
+        for taken in &mut taken {
+            taken.leave_out(&applied.letters);
         }
         Ok((taken, adopted))
     }

@@ -7,13 +7,14 @@
 //! A folder in `retired` whose name begins with `.omr-` is being created or removed, by a process that holds the lock
 //! of `retired.lock`. The next process that opens the identity removes the parts that a crash left.
 
+use crate::devices::{note_forgotten, note_replaced};
 use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
 use crate::keys::{CLUE_KEY, SECRET_KEY, detection_keys};
 use crate::{Home, Identity, Inbox, MailError, NewIdentity, Reader};
 use omr_disk::temporary::PREFIX;
-use omr_protocol::{Scheme, Sealing};
+use omr_protocol::{Scheme, Sealing, from_hex};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,15 +101,27 @@ impl Home {
         let next = self.next();
         Identity::open(&next)?;
         // Without an inbox of its own it would use the old identity's.
-        drop(Inbox::open(&next)?);
+        let letters = Inbox::open(&next)?;
+        for sender in Inbox::beside(self)?.muted()? {
+            if let Some(sender) = from_hex(&sender) {
+                letters.mute(&sender)?;
+            }
+        }
+        drop(letters);
+        let name = self.free_name(date);
+        note_replaced(self, &name)?;
+        next.write_bytes(READY, name.as_bytes())?;
+        self.settle()?;
+        Ok(name)
+    }
+
+    /// Returns a name that begins with `date` and that no retired identity has.
+    pub(crate) fn free_name(&self, date: &str) -> String {
         let folder = self.path(FOLDER);
         let later = (2..).map(|number| format!("{date}-{number}"));
         let mut names = std::iter::once(date.to_owned()).chain(later);
         let free = |name: &String| !folder.join(name).exists();
-        let name = names.find(free).unwrap_or_default();
-        next.write_bytes(READY, name.as_bytes())?;
-        self.settle()?;
-        Ok(name)
+        names.find(free).unwrap_or_default()
     }
 
     /// Completes a switch that was decided, and removes the parts of retired identities that a crash left.
@@ -187,6 +200,7 @@ impl Home {
         // The inbox stays open until the folder is gone, so that no process fetches letters into it that would be lost.
         let (old, theirs) = self.taken_in(name)?;
         Inbox::open(self)?.adopt(name, &old, &theirs)?;
+        note_forgotten(self, &old)?;
         let lock = self.lock_file(LOCK)?;
         lock.lock().map_err(MailError::file(self.path(LOCK)))?;
         let folder = self.path(FOLDER);

@@ -24,7 +24,7 @@ const LONG_EXAMPLES: [&str; 4] = [
 ];
 
 /// The pages that are run below.
-const PAGES: [&str; 35] = [
+const PAGES: [&str; 36] = [
     "",
     "keygen",
     "params",
@@ -38,6 +38,7 @@ const PAGES: [&str; 35] = [
     "decode",
     "id",
     "id passphrase",
+    "id sync",
     "address",
     "contact",
     "send",
@@ -397,6 +398,7 @@ fn identities_and_letters() {
     let stage = Stage::with_server("server");
     stage.example("omr id new --server http://127.0.0.1:7600 --scheme instantomr");
     stage.page("id passphrase");
+    Stage::with_identity().page("id sync");
     let stage = Stage::with_identity();
     std::fs::remove_file(stage.scene.path("alice.txt")).unwrap();
     stage.page("address");

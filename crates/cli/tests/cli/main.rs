@@ -8,6 +8,7 @@ mod common;
 mod conversations;
 mod damage;
 mod defaults;
+mod devices;
 mod directory;
 #[cfg(target_os = "linux")]
 mod disk;

@@ -62,6 +62,18 @@ pub(crate) enum FullError {
         /// The alternative, as the end of the message.
         alternative: String,
     },
+    /// An identity with other devices cannot forget its old address at once.
+    #[error(
+        "the other devices read the old address until they have the new one: without --forget-old they get it, with \
+         --unlink they lose the identity"
+    )]
+    ForgottenByDevices,
+    /// The keys of an identity with other devices were registered before.
+    #[error(
+        "the keys are registered, or another device replaced or forgot them: where `omr address` prints another address \
+         there, import an export of that device here; otherwise --again registers them again"
+    )]
+    RegisteredBefore,
     /// A token was given on the command line, but no server.
     #[error("--token goes to a server: name it with --server")]
     TokenWithoutServer,

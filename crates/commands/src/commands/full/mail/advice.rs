@@ -52,6 +52,7 @@ pub(in crate::commands) fn advice(error: &MailError) -> Option<String> {
             "where another device has a new address, bring that here: `omr id export` there, `omr id import` here into \
              another --home; only where this address is still yours, run `omr id register`"
         }
+        MailError::NotLinked(_) => "link one: `omr id export --device` here, `omr id import` there",
         MailError::NoBatches(_) => "leave --batches out, or give another --scheme",
         MailError::NoInstant => "make an identity with --scheme instantomr or hybrid",
         MailError::NoSigner(_) => {

@@ -1,6 +1,7 @@
 //! `omr id` and `omr address`.
 
 mod backup;
+mod devices;
 mod rotate;
 
 use super::{block_on, home, own_client, own_server, server};
@@ -10,6 +11,8 @@ use crate::commands::full::access::{Token, TokenArg};
 use crate::commands::full::headings::{KEYS, LETTERS};
 use crate::commands::full::mail::advice::with_advice;
 use crate::commands::full::mail::identity::backup::{ID_SAFE, IdExport, IdImport, IdPassphrase};
+pub(super) use crate::commands::full::mail::identity::devices::follow_others;
+use crate::commands::full::mail::identity::devices::{DEVICES, IdSync};
 use crate::commands::full::mail::identity::rotate::{IdForget, IdRotate};
 use crate::commands::full::mail::{HomeArg, ServerArgs, unlocked};
 use crate::commands::full::network::connect;
@@ -64,6 +67,9 @@ pub(crate) enum Id {
     /// Stop reading letters to an old address: its keys are removed here and at the server
     #[command(after_help = ID_SAFE)]
     Forget(IdForget),
+    /// Post contacts and read marks to the other devices of the identity
+    #[command(after_help = DEVICES)]
+    Sync(IdSync),
     /// Publish the address at the server, so that people need only its short form
     #[command(after_help = ID)]
     Publish {
@@ -150,6 +156,9 @@ pub(crate) struct IdRegister {
     /// one that is up to date
     #[arg(long, requires = "server")]
     pub(crate) also: bool,
+    /// Register the keys of an identity with other devices again, which one of them may have replaced or forgotten
+    #[arg(long)]
+    pub(crate) again: bool,
     #[command(flatten)]
     pub(crate) passphrase: PassphraseArg,
     #[command(flatten)]
@@ -221,6 +230,8 @@ struct Shown {
     locked: bool,
     retired: Vec<Retired>,
     birthday: u64,
+    /// Whether the identity has other devices.
+    linked: bool,
 }
 
 /// An identity that was replaced and is still read.
@@ -246,6 +257,7 @@ pub(in crate::commands) fn id(command: &Id, ui: &Ui) -> Result<(), CliError> {
         Id::Import(args) => backup::import(args, ui),
         Id::Rotate(args) => block_on(rotate::rotate(args, ui)),
         Id::Forget(args) => block_on(rotate::forget(args, ui)),
+        Id::Sync(args) => block_on(devices::sync(args, ui)),
         Id::Publish {
             home: dir,
             token,
@@ -406,6 +418,13 @@ async fn resume_registration(args: &IdRegister, ui: &Ui) -> Result<(), CliError>
         Some(server) => server,
         None => own_server(&identity.home, token)?,
     };
+    let is_present = identity
+        .home
+        .server()
+        .is_ok_and(|own| own.url == server.url);
+    if is_present && !args.again && identity.home.is_linked()? && identity.registered().is_ok() {
+        return Err(FullError::RegisteredBefore.into());
+    }
     if !args.also {
         identity.home.set_server(&server)?;
     }
@@ -558,6 +577,7 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         locked: identity.home.is_locked()?,
         retired: retired(&identity.home)?,
         birthday: profile.begins,
+        linked: identity.home.is_linked()?,
     };
     if json {
         return Ok(io::print_json(&shown)?);
@@ -597,6 +617,9 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         "in the clear"
     };
     text += &format!("{SECRET_KEY:<12} {locked}\n");
+    if shown.linked {
+        text += "devices      linked with others\n";
+    }
     for Retired { name, fingerprint } in &shown.retired {
         text += &format!("retired      {name}, fingerprint {fingerprint}\n");
     }

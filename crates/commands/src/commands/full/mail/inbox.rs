@@ -1,6 +1,6 @@
 //! `omr inbox`: fetches, lists and prints letters.
 
-use super::identity::keep_published;
+use super::identity::{follow_others, keep_published};
 use super::mailbox::{Mailbox, collect_retired, warn_of_unread};
 use super::time::time;
 use super::{block_on, chosen, operators, own_server, show};
@@ -282,7 +282,7 @@ pub(in crate::commands) fn run(args: &InboxArgs, ui: &Ui) -> Result<(), CliError
     }
     let mailbox = Mailbox::open(args.own.identity()?, &args.token, ui)?;
     ask_again(args, &mailbox.mail.identity, &mailbox.mail.inbox, ui)?;
-    fetch(&mailbox, args.canary, style, ui)
+    fetch(mailbox, args.canary, style, ui)
 }
 
 /// Lists the inbox. Digests that an interrupted fetch left are decoded first; if another command fetches, it decodes
@@ -318,13 +318,23 @@ fn offline(args: &InboxArgs, style: Style, ui: &Ui) -> Result<(), CliError> {
     verdict(&taken, &inbox, &retired, ui)
 }
 
-/// Fetches, decodes and lists letters.
-pub(super) fn fetch(
-    mailbox: &Mailbox,
-    canary: bool,
-    style: Style,
-    ui: &Ui,
-) -> Result<(), CliError> {
+/// Fetches, decodes and lists letters, and does what other devices did with addresses.
+pub(super) fn fetch(mailbox: Mailbox, canary: bool, style: Style, ui: &Ui) -> Result<(), CliError> {
+    let fetched = fetch_letters(&mailbox, canary, style, ui);
+    let home = mailbox.mail.identity.home.clone();
+    drop(mailbox);
+    match (follow_others(&home, ui)?, fetched) {
+        // The other device ended the address before this one forgot it.
+        (true, Err(CliError::Full(FullError::Retired { source, .. })))
+            if matches!(source, MailError::KeysGone) =>
+        {
+            Ok(())
+        }
+        (_, fetched) => fetched,
+    }
+}
+
+fn fetch_letters(mailbox: &Mailbox, canary: bool, style: Style, ui: &Ui) -> Result<(), CliError> {
     let Mailbox { mail, token } = mailbox;
     let mut fetched = block_on(network(canary, ui, mailbox));
     for retired in &mail.retired {

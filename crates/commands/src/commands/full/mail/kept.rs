@@ -122,7 +122,7 @@ pub(super) fn again(args: &InboxAgain, ui: &Ui) -> Result<(), CliError> {
         conversations: false,
         json: args.json,
     };
-    fetch(&mailbox, false, style, ui)
+    fetch(mailbox, false, style, ui)
 }
 
 pub(super) fn drop_range(own: &OwnArgs, range: Span, ui: &Ui) -> Result<(), CliError> {
@@ -157,5 +157,5 @@ pub(super) fn rebuild(
         conversations: false,
         json: false,
     };
-    fetch(&Mailbox::open(identity, token, ui)?, false, style, ui)
+    fetch(Mailbox::open(identity, token, ui)?, false, style, ui)
 }

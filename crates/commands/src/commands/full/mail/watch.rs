@@ -1,6 +1,6 @@
 //! `omr watch`: the network follows a schedule, and decoding has a thread of its own.
 
-use super::identity::keep_published;
+use super::identity::{follow_others, keep_published};
 use super::inbox::{Columns, canary, print_report, verdict, warn_unanswered};
 use super::mailbox::{Mailbox, collect_retired};
 use super::senders::Names;
@@ -17,12 +17,14 @@ use crate::io;
 use omr_client::os_rng;
 use omr_console::Ui;
 use omr_mail::{
-    Grid, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, close_session, collect, cut,
-    next_canary,
+    Grid, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, apply, close_session, collect,
+    cut, next_canary,
 };
 use omr_remote::Client;
+use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
 
 #[derive(clap::Args)]
 pub(crate) struct Watch {
@@ -86,9 +88,22 @@ struct Scene<'a> {
     retired: &'a [Retired],
     token: &'a TokenArg,
     daemon: Option<&'a Daemon<'a>>,
+    /// Is notified when another device changed addresses: the watch begins again with these.
+    changed: Notify,
 }
 
 pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
+    let mut left = args.count;
+    loop {
+        watch(args, &mut left, ui)?;
+        if left == Some(0) || !follow_others(&args.own.home()?, ui)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Watches until the ticks that are `left` have passed, a person ends it, or another device changed addresses.
+fn watch(args: &Watch, left: &mut Option<u64>, ui: &Ui) -> Result<(), CliError> {
     let mailbox = Mailbox::open(args.own.identity()?, &args.token, ui)?;
     let home = &mailbox.mail.identity.home;
     let socket = args.socket.then(|| Socket::open(home)).transpose()?;
@@ -104,13 +119,14 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
         reader: &mailbox.mail.reader,
         retired: &mailbox.mail.retired,
         token: &mailbox.token,
+        changed: Notify::new(),
     };
     let (ticks, ticked) = channel();
     std::thread::scope(|scope| {
         let decoding = scope.spawn(|| decode(&scene, ticked));
         let _serving = scene.daemon.map(|daemon| daemon.serve_in(scope));
         // The sender is dropped with the schedule, which ends the thread.
-        let watched = block_on(schedule(&scene, ticks));
+        let watched = block_on(schedule(&scene, left, ticks));
         let taken = decoding
             .join()
             .unwrap_or_else(|_| Err(FullError::Interrupted.into()))?;
@@ -120,21 +136,24 @@ pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
 }
 
 /// Calls the server at every tick, and posts canaries between.
-async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> {
+async fn schedule(
+    scene: &Scene<'_>,
+    left: &mut Option<u64>,
+    ticks: Sender<()>,
+) -> Result<(), CliError> {
     let clients = operators(&scene.identity.home, scene.token, scene.ui)?;
     let mut session = None;
     let grid = Grid::new(scene.args.every);
     // Digests that were collected earlier may be decoded at once.
     let _ = ticks.send(());
     let fetches = async {
-        let mut left = scene.args.count;
         scene.ui.note(&format!(
             "next fetch at {}, then every {:?}",
             clock(grid.wait(SystemTime::now())),
             scene.args.every
         ));
         let mut first = true;
-        while left != Some(0) {
+        while *left != Some(0) {
             let wait = grid.wait(SystemTime::now());
             tokio::time::sleep(wait).await;
             let is_first = std::mem::take(&mut first);
@@ -152,13 +171,14 @@ async fn schedule(scene: &Scene<'_>, ticks: Sender<()>) -> Result<(), CliError> 
                 ended => ended?,
             }
             let _ = ticks.send(());
-            left = left.map(|left| left - 1);
+            *left = left.map(|left| left - 1);
         }
         Ok::<(), CliError>(())
     };
     tokio::select! {
         ended = fetches => ended?,
         ended = canaries(scene) => ended?,
+        () = scene.changed.notified() => {}
         _ = tokio::signal::ctrl_c() => {}
     }
     if let Some(client) = session {
@@ -235,43 +255,44 @@ async fn canaries(scene: &Scene<'_>) -> Result<(), CliError> {
 /// Decodes the collected digests after every tick, and prints their letters.
 fn decode(scene: &Scene<'_>, ticked: Receiver<()>) -> Result<Vec<Taken>, CliError> {
     let mut all = Vec::new();
+    let mut is_first = true;
     for () in ticked {
-        for taken in scene.inbox.take_in(scene.reader)? {
-            print(scene, &taken)?;
-            if matches!(taken.outcome, Outcome::Kept(_)) {
-                all.push(taken);
+        let mut new = BTreeSet::new();
+        let mut taken = scene.inbox.take_in(scene.reader)?;
+        for retired in scene.retired {
+            let (messages, theirs) = retired.take_in(scene.inbox)?;
+            new.extend(messages);
+            // The letters of a retired identity have these numbers here.
+            taken.extend(
+                theirs
+                    .into_iter()
+                    .filter(|one| matches!(one.outcome, Outcome::Kept(_))),
+            );
+        }
+        for one in taken {
+            match &one.outcome {
+                Outcome::Kept(kept) => {
+                    scene.ui.warn(kept::line(kept).trim_end());
+                    all.push(one);
+                }
+                Outcome::Delivered { messages, .. } => new.extend(messages),
+                Outcome::Unanswered(reason) => warn_unanswered(reason, scene.ui),
             }
         }
-        for retired in scene.retired {
-            let (messages, taken) = retired.take_in(scene.inbox)?;
-            print_messages(scene, &messages)?;
-            for taken in taken
-                .into_iter()
-                .filter(|taken| matches!(taken.outcome, Outcome::Kept(_)))
-            {
-                print(scene, &taken)?;
-                all.push(taken);
+        if is_first || !new.is_empty() {
+            is_first = false;
+            let applied = apply(&scene.identity.home, scene.inbox)?;
+            new.retain(|number| !applied.letters.contains(number));
+            print_messages(scene, &new)?;
+            if applied.is_due {
+                scene.changed.notify_one();
             }
         }
     }
     Ok(all)
 }
 
-fn print(scene: &Scene<'_>, taken: &Taken) -> Result<(), CliError> {
-    match &taken.outcome {
-        Outcome::Kept(kept) => {
-            scene.ui.warn(kept::line(kept).trim_end());
-            Ok(())
-        }
-        Outcome::Delivered { messages, .. } => print_messages(scene, messages),
-        Outcome::Unanswered(reason) => {
-            warn_unanswered(reason, scene.ui);
-            Ok(())
-        }
-    }
-}
-
-fn print_messages(scene: &Scene<'_>, messages: &[u64]) -> Result<(), CliError> {
+fn print_messages(scene: &Scene<'_>, messages: &BTreeSet<u64>) -> Result<(), CliError> {
     if messages.is_empty() {
         return Ok(());
     }

@@ -36,6 +36,9 @@ pub(crate) struct IdExport {
     /// passphrase
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Link the device that imports the file with this one: changes on one of them reach the other (`omr id sync`)
+    #[arg(long)]
+    pub(crate) device: bool,
     /// Replace the file
     #[arg(long)]
     pub(crate) force: bool,
@@ -121,6 +124,9 @@ pub(super) fn export(args: &IdExport, ui: &Ui) -> Result<(), CliError> {
         Some(passphrase) => Some(passphrase.clone()),
         None => Some(fresh(passphrase_file, output.path())?),
     };
+    if args.device {
+        identity.home.link()?;
+    }
     let exported = identity.export()?;
     match &passphrase {
         Some(passphrase) => write(args, &output, &lock(Kind::Identity, &exported, passphrase)?)?,

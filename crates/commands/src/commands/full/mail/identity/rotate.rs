@@ -1,5 +1,6 @@
 //! `omr id rotate` and `forget`.
 
+use super::devices::inform;
 use super::{own_server, print_report, upload, warn_of_unknown};
 use crate::commands::full::FullError;
 use crate::commands::full::access::TokenArg;
@@ -23,6 +24,9 @@ pub(crate) struct IdRotate {
     /// Forget the old address at once, after a last fetch: later letters to it are lost
     #[arg(long)]
     pub(crate) forget_old: bool,
+    /// Give the new keys to no other device of the identity, such as a lost one: export the identity for each again
+    #[arg(long)]
+    pub(crate) unlink: bool,
     /// Make a detection key with masks of its own from now on, which the server serves alone
     #[arg(long)]
     pub(crate) own_masks: bool,
@@ -52,6 +56,9 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
     let home = args.own.home()?;
     let old = Identity::open(&home)?;
     home.check_passphrase()?;
+    if args.forget_old && !args.unlink && home.is_linked()? {
+        return Err(FullError::ForgottenByDevices.into());
+    }
     // The inbox is held until the switch is done, so that no other process fetches meanwhile.
     let letters = Inbox::open(&home)?;
     let unfinished = Unfinished::of(&letters)?;
@@ -78,6 +85,9 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
             successor.home.add_operator(other)?;
         }
     }
+    if args.unlink {
+        home.unlink()?;
+    }
     let name = home.replace(&today())?;
     drop(letters);
     let identity = Identity::open(&home)?;
@@ -90,6 +100,7 @@ pub(super) async fn rotate(args: &IdRotate, ui: &Ui) -> Result<(), CliError> {
         check_whole(&home, &name, false)?;
         end(&home, &name, &args.token, ui).await?;
     }
+    inform(&home, &args.token, ui).await?;
     print_report(&identity, args.json)?;
     ui.note(
         "this is a new address: give people what `omr address` prints now, and export the identity again, as older copies \
@@ -159,7 +170,7 @@ pub(super) async fn forget(args: &IdForget, ui: &Ui) -> Result<(), CliError> {
             "{name} is forgotten: its letters stay, what is written to its address from now on is lost"
         ));
     }
-    Ok(())
+    inform(&home, &args.token, ui).await
 }
 
 /// Fetches the letters to a retired identity that are still missing.
