@@ -9,10 +9,11 @@ import time
 import pytest
 
 import omr
+from conftest import HIDDEN
 from omr import pdq
 
-# A name that only the proxy can resolve.
-HIDDEN = "http://board.omr-test.onion:7600"
+SERVER = f"{HIDDEN}:7600"
+URL = f"http://{SERVER}"
 
 
 class Handler(socketserver.BaseRequestHandler):
@@ -84,31 +85,31 @@ def proxy(url):
 
 
 def test_calls_go_through_the_proxy_which_resolves_the_server(url, proxy, alice):
-    # The server is called by a name that does not exist, so nothing comes to it beside the proxy.
-    client = omr.Client(HIDDEN, proxy=proxy.url)
+    # Nothing comes to a server of this name beside the proxy.
+    client = omr.Client(URL, proxy=proxy.url)
     before = client.board()
     assert before.board_id == omr.Client(url).board().board_id
     client.post(alice.address, b"hello")
-    omr.Client(HIDDEN, proxy=proxy.url).board()
+    omr.Client(URL, proxy=proxy.url).board()
     names, servers = zip(*proxy.seen)
-    assert set(servers) == {"board.omr-test.onion:7600"}
+    assert set(servers) == {SERVER}
     # One for each client.
     assert len(names) == len(set(names)) == 2
 
 
 def test_all_connections_of_an_inbox_go_through_the_proxy(proxy, tmp_path):
     home = tmp_path / "ann"
-    with omr.Inbox.create(home, HIDDEN, proxy=proxy.url) as ann:
+    with omr.Inbox.create(home, URL, proxy=proxy.url) as ann:
         ann.send(ann.address, b"to myself")
         assert [letter.data for letter in ann.take()] == [b"to myself"]
         ann.post_canary()
     with omr.Inbox.open(home, proxy=proxy.url) as ann:
         assert list(ann.take()) == []
-    with omr.Inbox.register(home, HIDDEN, proxy=proxy.url) as ann:
+    with omr.Inbox.register(home, URL, proxy=proxy.url) as ann:
         with ann.watch(every=0.1, count=1) as watch:
             assert list(watch) == []
     names, servers = zip(*proxy.seen)
-    assert set(servers) == {"board.omr-test.onion:7600"} and len(names) == len(set(names)) > 5
+    assert set(servers) == {SERVER} and len(names) == len(set(names)) > 5
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import omr
 from conftest import COMMAND, HYBRID, ROOT, TINY
 
 sys.path.append(str(ROOT / "reference"))
-from xof import IV, blake3_tree  # noqa: E402
+from xof import IV, blake3_tree
 
 WORDS = ROOT / "testdata" / "words"
 # BIP-39's vector of 32 bytes of 7f.
