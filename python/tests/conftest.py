@@ -17,6 +17,8 @@ PROJECT = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["proje
 TINY = "insecure-tiny-v4"
 HYBRID = "insecure-tiny-hybrid-v4"
 COMMAND = os.environ.get("OMR_COMMAND")
+# A name of the servers that only a proxy can resolve.
+HIDDEN = "board.omr-test.onion"
 
 
 def interrupt(program, *args):
@@ -125,5 +127,5 @@ def serve(tmp_path_factory):
 def url(serve, tmp_path_factory):
     config = tmp_path_factory.mktemp("config") / "omr.toml"
     # A digest waits for no others.
-    config.write_text("[detector]\ntogether_seconds = 0.0\n")
+    config.write_text(f'[access]\nhosts = ["{HIDDEN}"]\n[detector]\ntogether_seconds = 0.0\n')
     return serve("serve", "--params", TINY, "--config", config)

@@ -19,7 +19,7 @@ READ = "        inbox.mark_read(letter)\n"
 def test_the_page_runs_from_top_to_bottom(tmp_path, url):
     text = PAGE.read_text()
     blocks = BLOCK.findall(text)
-    assert len(blocks) == 8
+    assert len(blocks) == 10
     # The page takes as given: a token, and bob, who has an inbox and has written when the watch begins.
     bob = f"""
 import omr, pathlib
@@ -29,7 +29,7 @@ bob = omr.Inbox.open("bob")
 pathlib.Path("bob.addr").write_text(bob.address)
 """
     wrote = '    bob.send(inbox.address, b"hello ann")\n'
-    assert text.count(URL) == 2 and text.count(WATCH) == text.count(READ) == 1
+    assert text.count(URL) == 4 and text.count(WATCH) == text.count(READ) == 1
     program = "".join([bob, *blocks]).replace(URL, url)
     program = program.replace(WATCH, wrote + WATCH.replace("60", "1")).replace(READ, READ + "        break\n")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
@@ -41,6 +41,7 @@ pathlib.Path("bob.addr").write_text(bob.address)
         "103 messages, 103 letters now or later",
         "None b'hello ann'",
         "b'hello ann' None 0",
+        "True True",
         "SELECT city FROM cities WHERE people >= ?",
         "['row,city', '0,Bern', '1,Genf']",
     ]

@@ -10,7 +10,7 @@ from conftest import HYBRID, ROOT, TINY
 
 def test_every_class_is_an_omr_error():
     classes = [getattr(omr, name) for name in omr.__all__ if name.endswith("Error")]
-    assert len(classes) == 26 and all(issubclass(one, omr.OmrError) for one in classes)
+    assert len(classes) == 27 and all(issubclass(one, omr.OmrError) for one in classes)
     assert issubclass(omr.DigestOverflowError, omr.DecodeError)
     assert issubclass(omr.PlanError, omr.DetectorError)
     assert not issubclass(omr.OmrError, (OSError, ValueError))
@@ -29,6 +29,8 @@ def test_wrong_types_are_type_errors(wrong, alice, detector, filled, board):
         lambda: omr.Detector(wrong),
         lambda: omr.Digest.from_bytes(wrong),
         lambda: omr.Identity.from_bytes(wrong),
+        lambda: omr.Identity.from_words(wrong),
+        lambda: omr.Words.parse(wrong),
         lambda: detector.digest(wrong),
         lambda: board.post(alice.address, wrong),
         lambda: board.post_many([wrong]),

@@ -55,14 +55,19 @@ impl BoardInfo {
 #[pymethods]
 impl Client {
     #[new]
-    #[pyo3(signature = (url, token=None, *, ca=None))]
-    pub(crate) fn new(url: String, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (url, token=None, *, ca=None, proxy=None))]
+    pub(crate) fn new(
+        url: String,
+        token: Option<String>,
+        ca: Option<PathBuf>,
+        proxy: Option<&str>,
+    ) -> PyResult<Self> {
         let endpoint = Endpoint {
             token,
             ca_certificate: ca.map(std::fs::read).transpose()?,
             ..Endpoint::new(url.clone())
         };
-        let network = Network::new()?;
+        let network = Network::new(proxy)?;
         let inner = network.connect(endpoint).map_err(Fault::from)?;
         Ok(Self {
             url,

@@ -3,7 +3,7 @@
 use omr_board::LocalError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
-use omr_client::{DecodeError, MakeKeyError, SecretKeyError};
+use omr_client::{DecodeError, MakeKeyError, SecretKeyError, WordsError};
 use omr_detector::DetectorError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
@@ -37,6 +37,9 @@ pub(crate) enum Fault {
     /// A secret key is invalid.
     #[error(transparent)]
     Secret(#[from] SecretKeyError),
+    /// The words make no keys.
+    #[error(transparent)]
+    Words(#[from] WordsError),
     /// A detection key is invalid.
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
@@ -157,6 +160,14 @@ pub(crate) enum Fault {
     /// An identity, its inbox or its letters failed.
     #[error(transparent)]
     Mail(#[from] omr_mail::MailError),
+    /// A birthday was given for keys that nobody can have written to.
+    #[error(
+        "expected birthday= with words=, or with keys in the home, found it for new keys, which begin at the board's end"
+    )]
+    BirthdayOfNew,
+    /// The board is shorter than the birthday.
+    #[error("expected a birthday of at most {}, the messages that the board has had, found {}", .0.expected, .0.found)]
+    Birthday(Mismatch<u64>),
     /// The inbox was closed.
     #[error("the inbox is closed: open it again")]
     InboxClosed,

@@ -10,6 +10,7 @@ use crate::files::{Given, save};
 use crate::rounds::{FetchQuery, Scan};
 use crate::running::{Counted, Watch, run};
 use crate::sets::set;
+use crate::words::Words;
 use found::{File, Files};
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_client::{SecretKey, identity, os_rng, write_detection_key};
@@ -37,6 +38,8 @@ pub(crate) struct Identity {
     set: Arc<ParamSet>,
     secret: SecretKey,
     address: Option<ClueKey>,
+    /// The words that the keys are made from, unless they are random.
+    words: Option<omr_client::Words>,
 }
 
 /// A message, unopened.
@@ -58,18 +61,19 @@ impl Identity {
     #[staticmethod]
     #[pyo3(signature = (params=DEFAULT, *, clues="bound"))]
     fn generate(py: Python<'_>, params: &str, clues: &str) -> PyResult<Self> {
-        let clues: ClueKind = clues.parse().map_err(Fault::from)?;
-        let made = py.detach(|| {
-            let set = set(params)?;
-            let (secret, address) = identity(set.clue(), clues, &mut os_rng());
-            let address = Some(address);
-            Ok::<_, Fault>(Self {
-                set,
-                secret,
-                address,
-            })
-        });
-        Ok(made?)
+        Self::make(py, params, clues, None)
+    }
+
+    /// Makes the recipient of words: the same one, whenever and wherever.
+    #[staticmethod]
+    #[pyo3(signature = (words, params=DEFAULT, *, clues="bound"))]
+    fn from_words(
+        py: Python<'_>,
+        words: &Bound<'_, Words>,
+        params: &str,
+        clues: &str,
+    ) -> PyResult<Self> {
+        Self::make(py, params, clues, Some(words.get().inner.clone()))
     }
 
     #[staticmethod]
@@ -255,6 +259,32 @@ struct Wanted {
 }
 
 impl Identity {
+    /// Makes the recipient of words, or a random one.
+    ///
+    /// Errors: `Kind`, `Params`.
+    fn make(
+        py: Python<'_>,
+        params: &str,
+        clues: &str,
+        words: Option<omr_client::Words>,
+    ) -> PyResult<Self> {
+        let clues: ClueKind = clues.parse().map_err(Fault::from)?;
+        let made = py.detach(|| {
+            let set = set(params)?;
+            let (secret, address) = match &words {
+                Some(words) => words.identity(set.clue(), clues),
+                None => identity(set.clue(), clues, &mut os_rng()),
+            };
+            Ok::<_, Fault>(Self {
+                set,
+                secret,
+                address: Some(address),
+                words,
+            })
+        });
+        Ok(made?)
+    }
+
     /// Reads an identity.
     ///
     /// Errors: `Io`, `Frame`, `Params`, `Lock`, `NoPassphrase`, `Secret`, `Clue`, `OtherAddress`.
@@ -285,6 +315,7 @@ impl Identity {
             set,
             secret,
             address,
+            words: None,
         })
     }
 
@@ -342,12 +373,16 @@ impl Identity {
     ) -> Result<(), Fault> {
         watch.stage("writing key", self.key_bytes(wanted.engine)?);
         let mut out = Counted { inner, watch };
+        let mut rng = match &self.words {
+            Some(words) => words.detection_rng(self.set.clue(), self.secret.clues()),
+            None => os_rng(),
+        };
         write_detection_key(
             &self.set,
             wanted.engine,
             &self.secret,
             wanted.epoch.as_ref(),
-            &mut os_rng(),
+            &mut rng,
             &mut out,
         )?;
         Ok(())

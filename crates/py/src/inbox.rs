@@ -16,6 +16,7 @@ use crate::fault::Fault;
 use crate::network::Network;
 use crate::raise::with_advice;
 use crate::running::run;
+use crate::words::Words;
 use contacts::To;
 use fetch::{OpenInbox, letters_of};
 use letter::{conversations, short};
@@ -23,7 +24,7 @@ use omr_mail::{
     Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Reply, Rules, delete, register,
     stated,
 };
-use omr_protocol::{ClueKind, Scheme, Sealing};
+use omr_protocol::{ClueKind, Mismatch, Scheme, Sealing};
 use place::{Place, located, own_server};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -44,8 +45,9 @@ pub(crate) struct Inbox {
 impl Inbox {
     /// Makes an identity for a server's board and registers its detection keys.
     #[staticmethod]
-    #[pyo3(signature = (home, url, token=None, *, ca=None, params=None, scheme=None, bound=50, clues="bound",
-        sealing=None, spares=MAX_LEVELS, batches=false, own_masks=false, passphrase=None, progress=None))]
+    #[pyo3(signature = (home, url, token=None, *, ca=None, proxy=None, params=None, scheme=None, bound=50,
+        clues="bound", sealing=None, spares=MAX_LEVELS, batches=false, own_masks=false, words=None, birthday=None,
+        passphrase=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn create(
         py: Python<'_>,
@@ -53,6 +55,7 @@ impl Inbox {
         url: String,
         token: Option<String>,
         ca: Option<PathBuf>,
+        proxy: Option<String>,
         params: Option<String>,
         scheme: Option<&str>,
         bound: u32,
@@ -61,9 +64,12 @@ impl Inbox {
         spares: u8,
         batches: bool,
         own_masks: bool,
+        words: Option<&Bound<'_, Words>>,
+        birthday: Option<u64>,
         passphrase: Option<String>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let words = words.map(|words| &words.get().inner);
         let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
         let clues: ClueKind = clues.parse().map_err(Fault::from)?;
@@ -82,19 +88,26 @@ impl Inbox {
         let at = located(home, passphrase)?;
         let home = at.dir().to_owned();
         run(py, &None, progress, |watch| {
-            let (server, network) = (place.server()?, Network::new()?);
+            let (server, network) = (place.server()?, Network::new(proxy.as_deref())?);
             let client = network.connect(server.endpoint())?;
-            // Keys of `omr keygen` that are in the folder may have older letters.
-            let taken_over = at.has_keys();
+            // Words, and keys of `omr keygen` that are in the folder, may have older letters.
+            let is_old = words.is_some() || at.has_keys();
             let for_board = wanted.for_board(&client, params.as_deref(), sealing);
-            let (new, start) = network.wait(watch, for_board)?;
+            let (new, end) = network.wait(watch, for_board)?;
+            check_birthday(birthday, is_old, end.length)?;
             watch.at("making keys", 0, 1);
-            let mut identity = Identity::create(&at, &new)?;
+            let mut identity = match words {
+                Some(words) => Identity::of_words(&at, &new, words)?,
+                None => Identity::create(&at, &new)?,
+            };
             if at.passphrase().is_some() && !at.is_locked()? {
                 at.set_passphrase(at.passphrase())?;
             }
-            if !taken_over {
-                identity.begin_at(&start)?;
+            match birthday {
+                Some(birthday) => identity.born_at(birthday)?,
+                // The first fetch looks at the whole board.
+                None if is_old => {}
+                None => identity.begin_at(&end)?,
             }
             at.set_server(&server)?;
             let report = |_: &str, done, all| watch.at("uploading key", done, all);
@@ -106,26 +119,28 @@ impl Inbox {
 
     /// Registers an existing identity, after an interrupted registration or at another address of its server.
     #[staticmethod]
-    #[pyo3(signature = (home, url=None, token=None, *, ca=None, passphrase=None, progress=None))]
+    #[pyo3(signature = (home, url=None, token=None, *, ca=None, proxy=None, passphrase=None, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn register(
         py: Python<'_>,
         home: PathBuf,
         url: Option<String>,
         token: Option<String>,
         ca: Option<PathBuf>,
+        proxy: Option<String>,
         passphrase: Option<String>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let at = located(home, passphrase)?;
         let home = at.dir().to_owned();
         run(py, &None, progress, |watch| {
+            let network = Network::new(proxy.as_deref())?;
             let server = match url {
                 Some(url) => Place { url, token, ca }.server()?,
                 None => own_server(&at, token)?,
             };
             let mut identity = Identity::open(&at)?;
             at.set_server(&server)?;
-            let network = Network::new()?;
             let client = network.connect(server.endpoint())?;
             let report = |_: &str, done, all| watch.at("uploading key", done, all);
             network.wait(watch, register(&mut identity, &client, report))?;
@@ -135,23 +150,25 @@ impl Inbox {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (home, *, token=None, passphrase=None))]
+    #[pyo3(signature = (home, *, token=None, proxy=None, passphrase=None))]
     fn open(
         py: Python<'_>,
         home: PathBuf,
         token: Option<String>,
+        proxy: Option<String>,
         passphrase: Option<String>,
     ) -> PyResult<Self> {
         let at = located(home, passphrase)?;
         let home = at.dir().to_owned();
         run(py, &None, None, |_| {
+            let network = Network::new(proxy.as_deref())?;
             let identity = Identity::open(&at)?;
             let mailbox = match Mailbox::open(identity.clone()) {
                 Err(MailError::Busy) => Mailbox::beside(identity)?,
                 opened => opened?,
             };
             let server = own_server(&at, token)?;
-            Ok(OpenInbox::new(mailbox, server, Network::new()?))
+            Ok(OpenInbox::new(mailbox, server, network))
         })
         .and_then(|opened| Self::of(py, home, opened))
     }
@@ -175,6 +192,12 @@ impl Inbox {
     #[getter]
     fn bound(&self) -> PyResult<u32> {
         Ok(self.inner()?.mailbox.identity.profile.bound)
+    }
+
+    /// Returns the index of the first message of the board that can be for the identity.
+    #[getter]
+    fn birthday(&self) -> PyResult<u64> {
+        Ok(self.inner()?.mailbox.identity.profile.begins)
     }
 
     #[getter]
@@ -505,6 +528,17 @@ impl Inbox {
         } else {
             Err(Fault::Beside)
         }
+    }
+}
+
+/// Checks that a birthday is for keys that may have letters, and not beyond the end of the board.
+///
+/// Errors: `BirthdayOfNew`, `Birthday`.
+fn check_birthday(birthday: Option<u64>, is_old: bool, end: u64) -> Result<(), Fault> {
+    match birthday {
+        Some(_) if !is_old => Err(Fault::BirthdayOfNew),
+        Some(found) if found > end => Err(Fault::Birthday(Mismatch::new(end, found))),
+        _ => Ok(()),
     }
 }
 

@@ -28,6 +28,7 @@ mod rounds;
 mod running;
 mod session;
 mod sets;
+mod words;
 mod work;
 
 #[cfg(feature = "core")]
@@ -58,6 +59,8 @@ mod _omr {
     use crate::session::Session;
     #[pymodule_export]
     use crate::sets::{ParameterSet, parameter_sets};
+    #[pymodule_export]
+    use crate::words::Words;
     #[pymodule_export]
     use crate::work::{Leases, Maker, Unit};
 }

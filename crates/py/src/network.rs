@@ -3,8 +3,7 @@
 use crate::fault::Fault;
 use crate::running::Watch;
 use omr_detector::Progress;
-use omr_remote::{Client, Endpoint, UNREACHED};
-use std::io;
+use omr_remote::{Client, Endpoint, Proxy, RemoteError, Timeouts, UNREACHED, UNREACHED_BY_PROXY};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,28 +12,43 @@ use tokio::runtime::{Builder, Runtime};
 /// The interval at which a waiting call checks whether to stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The runtime of the calls.
+/// The runtime of the calls, and the proxy through which all of them go, if there is one.
 #[derive(Clone)]
-pub(crate) struct Network(Arc<Runtime>);
+pub(crate) struct Network {
+    runtime: Arc<Runtime>,
+    proxy: Option<Proxy>,
+}
 
 impl Network {
     /// Starts a runtime.
     ///
-    /// Errors: those of the system.
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Errors: `Remote` if the text names no proxy; `Io`.
+    pub(crate) fn new(proxy: Option<&str>) -> Result<Self, Fault> {
+        let proxy = proxy.map(str::parse).transpose()?;
         let mut builder = Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).enable_all().build()?;
-        Ok(Self(Arc::new(runtime)))
+        Ok(Self {
+            runtime: Arc::new(runtime),
+            proxy,
+        })
     }
 
     /// Returns a connection, which is made with the first call; a call gives up early if the server does not answer.
     ///
     /// Errors: `Remote`.
-    pub(crate) fn connect(&self, endpoint: Endpoint) -> Result<Client, omr_remote::RemoteError> {
-        let _inside = self.0.enter();
-        let unreached = Some(UNREACHED);
+    pub(crate) fn connect(&self, endpoint: Endpoint) -> Result<Client, RemoteError> {
+        let _inside = self.runtime.enter();
+        let unreached = match self.proxy {
+            Some(_) => UNREACHED_BY_PROXY,
+            None => UNREACHED,
+        };
         Client::connect(&Endpoint {
-            unreached,
+            proxy: self.proxy.clone(),
+            timeouts: Timeouts {
+                connect: unreached,
+                ..Timeouts::default()
+            },
+            unreached: Some(unreached),
             ..endpoint
         })
     }
@@ -72,7 +86,7 @@ impl Network {
                 tokio::time::sleep(TICK).await;
             }
         };
-        self.0.block_on(async {
+        self.runtime.block_on(async {
             tokio::select! {
                 () = call => {}
                 () = over => {}

@@ -7,7 +7,7 @@ pub(crate) use mail::with_advice;
 
 use crate::fault::Fault;
 use omr_board::LocalError;
-use omr_client::{DecodeError, SecretKeyError};
+use omr_client::{DecodeError, SecretKeyError, WordsError};
 use omr_detector::DetectorError;
 use omr_errors::chain;
 use omr_protocol::frame::FrameError;
@@ -45,6 +45,8 @@ impl From<Fault> for PyErr {
             | Fault::Seed(_)
             | Fault::Hash(_)
             | Fault::Delimiter(_)
+            | Fault::BirthdayOfNew
+            | Fault::Birthday(_)
             | Fault::Period(_)
             | Fault::Canaries(_)
             | Fault::Unit
@@ -87,6 +89,8 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Frame(error) => return frame(error),
         Fault::Clue(error) => return clue(error),
         Fault::Secret(error) => return secret(error),
+        Fault::Words(WordsError::Count(counts)) => both("WordsError", counts),
+        Fault::Words(_) => bare("WordsError"),
         Fault::Key(error) => return key(error),
         Fault::Digest(error) => return digest(error),
         Fault::Session(error) => return session(error),

@@ -11,6 +11,9 @@ use tonic::{Request, Status};
 /// How long commands of people wait for a server that never answered, see [`Endpoint::unreached`].
 pub const UNREACHED: Duration = Duration::from_secs(2);
 
+/// How long they wait where a proxy is between, which may have to build a circuit first.
+pub const UNREACHED_BY_PROXY: Duration = Duration::from_secs(60);
+
 /// How long things may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeouts {

@@ -43,7 +43,7 @@ mod work;
 
 pub use client::{Client, log_hash};
 pub use delivery::Posted;
-pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, Waiting};
+pub use endpoint::{Endpoint, Notice, Timeouts, UNREACHED, UNREACHED_BY_PROXY, Waiting};
 pub use error::{RemoteError, RemoteErrorKind};
 pub use jobs::MAX_DIGEST_BYTES;
 pub use keys::KeyMaker;

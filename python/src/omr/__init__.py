@@ -35,6 +35,7 @@ from omr._omr import (
     Taken,
     Waiting,
     Watch,
+    Words,
     parameter_sets,
 )
 from omr.errors import (
@@ -65,6 +66,7 @@ from omr.errors import (
     TableError,
     UnreachableError,
     UnsealedWarning,
+    WordsError,
 )
 
 __all__ = [
@@ -120,5 +122,7 @@ __all__ = [
     "UnsealedWarning",
     "Waiting",
     "Watch",
+    "Words",
+    "WordsError",
     "parameter_sets",
 ]

@@ -41,6 +41,7 @@ __all__ = [
     "Unit",
     "Waiting",
     "Watch",
+    "Words",
     "parameter_sets",
 ]
 
@@ -168,6 +169,24 @@ class Board:
     def __exit__(self, *exception: object) -> None: ...
 
 @final
+class Words:
+    """24 words of BIP-39, English list, from which a recipient's keys are made: the same ones with every later version.
+
+    Who has the words has the secret. Keep them on paper. They are wiped when the object is deleted, and no `repr` shows
+    them.
+    """
+
+    @staticmethod
+    def generate() -> Words: ...
+    @staticmethod
+    def parse(text: str) -> Words:
+        """Reads words. Case, blanks, line ends and numbers between them do not matter. Words that make no keys raise
+        `WordsError`, which repeats none of them.
+        """
+    def each(self) -> list[str]:
+        """Returns the words in their order, to be shown to their owner."""
+
+@final
 class Identity:
     """A recipient: a secret, an address for senders, and detection keys for detectors.
 
@@ -177,6 +196,11 @@ class Identity:
     @staticmethod
     def generate(params: str = ..., *, clues: _Clues = "bound") -> Identity:
         """Returns a new recipient. `clues` is the kind of clues that the address accepts."""
+    @staticmethod
+    def from_words(words: Words, params: str = ..., *, clues: _Clues = "bound") -> Identity:
+        """Returns the recipient of words, as `omr keygen --from-words`: the same secret, address and detection keys
+        whenever and wherever. Other sets and kinds of clues have independent ones.
+        """
     @staticmethod
     def from_bytes(secret: _File, *, address: _File | None = None, passphrase: str | None = None) -> Identity:
         """Returns the recipient of a secret key's file. An address for plain clues cannot be derived from it."""
@@ -513,10 +537,13 @@ class Client:
     """A connection to a server, made with the first call and again whenever it breaks. Calls wait for their answers.
 
     Calls are repeated where the network fails, for a bounded time; none takes effect twice. `ca` is the file of the
-    certificate that signed the server's.
+    certificate that signed the server's. `proxy` is a SOCKS5 proxy, `socks5h://host:port`, which also resolves the
+    server's name: no connection is made beside it.
     """
 
-    def __new__(cls, url: str, token: str | None = None, *, ca: _Path | None = None) -> Self: ...
+    def __new__(
+        cls, url: str, token: str | None = None, *, ca: _Path | None = None, proxy: str | None = None
+    ) -> Self: ...
     def board(self) -> BoardInfo:
         """Returns the board's description, with its present length."""
     def post(self, to: _File, data: _Bytes, *, name: str | None = None) -> list[int]:
@@ -677,7 +704,9 @@ class Watch:
 class Inbox:
     """A recipient at a server, in the home folder of `omr id`, with the received letters. It is a context manager.
 
-    What a server sees, and when, does not depend on what was found. Warnings go to the logger `omr`.
+    What a server sees, and when, does not depend on what was found. Warnings go to the logger `omr`. With `proxy`, as
+    `Client` takes it, all connections of this object are made through it, each under a name of its own. It is not
+    stored.
     """
 
     @staticmethod
@@ -687,6 +716,7 @@ class Inbox:
         token: str | None = None,
         *,
         ca: _Path | None = None,
+        proxy: str | None = None,
         params: str | None = None,
         scheme: str | None = None,
         bound: int = 50,
@@ -695,10 +725,16 @@ class Inbox:
         spares: int = ...,
         batches: bool = False,
         own_masks: bool = False,
+        words: Words | None = None,
+        birthday: int | None = None,
         passphrase: str | None = None,
         progress: _Progress | None = None,
     ) -> Inbox:
         """Makes an identity for a server's board and registers its detection keys, as `omr id new`.
+
+        With `words` its keys are made from them; the address is the same as before if `clues`, `scheme`, `bound`,
+        `spares` and the board's sealing are. `birthday` is the index of the first message that can be for these keys,
+        or for keys that are in the home: the first fetch begins there, or without it with the board's first message.
 
         `scheme` is that of two rounds where the server serves them, unless it is given or `batches` is true.
         With `batches` only whole batches are fetched, which the server computes as soon as they are full.
@@ -710,12 +746,15 @@ class Inbox:
         token: str | None = None,
         *,
         ca: _Path | None = None,
+        proxy: str | None = None,
         passphrase: str | None = None,
         progress: _Progress | None = None,
     ) -> Inbox:
         """Continues an interrupted registration, as `omr id register`."""
     @staticmethod
-    def open(home: _Path, *, token: str | None = None, passphrase: str | None = None) -> Inbox:
+    def open(
+        home: _Path, *, token: str | None = None, proxy: str | None = None, passphrase: str | None = None
+    ) -> Inbox:
         """Opens the inbox of an identity.
 
         If another program fetches into it, letters can still be listed, read and sent; `take`, `watch`, and the methods
@@ -730,6 +769,11 @@ class Inbox:
     def params(self) -> str: ...
     @property
     def bound(self) -> int: ...
+    @property
+    def birthday(self) -> int:
+        """The index of the first message of the board that can be for the identity: the board's length when the keys
+        were made, or what was given.
+        """
     @property
     def closed(self) -> bool: ...
     def take(self, *, progress: _Progress | None = None) -> Taken:
@@ -969,9 +1013,11 @@ class Rows:
 
 @final
 class Server:
-    """A connection to a server of tables (`omr pdq serve`)."""
+    """A connection to a server of tables (`omr pdq serve`). `proxy` is as in `omr.Client`."""
 
-    def __new__(cls, url: str, token: str | None = None, *, ca: _Path | None = None) -> Self: ...
+    def __new__(
+        cls, url: str, token: str | None = None, *, ca: _Path | None = None, proxy: str | None = None
+    ) -> Self: ...
     def tables(self) -> list[str]: ...
     def schema(self, table: str) -> Schema: ...
     def register(self, path: _Path) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class OmrError(Exception):
-    """Whatever omr refuses. Files that are not there stay `OSError`, wrong words `ValueError`."""
+    """Whatever omr refuses. Files that are not there stay `OSError`, wrong values `ValueError`."""
 
     expected: str | int | None = None
     """What would have been right."""
@@ -34,6 +34,10 @@ class FileError(OmrError):
 
 class PassphraseError(OmrError):
     """A passphrase that is missing, wrong, or too short for something new."""
+
+
+class WordsError(OmrError):
+    """Words that make no keys: another number of them, others than the list has, or a checksum that does not fit."""
 
 
 class BoardError(OmrError):
@@ -173,4 +177,5 @@ __all__ = [
     "TableError",
     "UnreachableError",
     "UnsealedWarning",
+    "WordsError",
 ]

@@ -45,7 +45,7 @@ impl Leases {
         name: Option<String>,
         ca: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let client = Client::new(url, Some(token), ca)?;
+        let client = Client::new(url, Some(token), ca, None)?;
         let answered = run(py, &None, None, |watch| {
             // The server is asked once which protocol it supports; calls are repeated where the network fails.
             let asked = Handshake::with(&client.inner, name, "");

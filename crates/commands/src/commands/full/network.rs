@@ -2,15 +2,14 @@
 
 use crate::error::CliError;
 use omr_console::Ui;
-use omr_remote::{Client, Endpoint, Proxy, Retry, Timeouts, UNREACHED, Waiting};
+use omr_remote::{
+    Client, Endpoint, Proxy, Retry, Timeouts, UNREACHED, UNREACHED_BY_PROXY, Waiting,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The highest time to connect; until then no note is printed.
 const CONNECT: Duration = Duration::from_secs(3);
-
-/// The highest time to connect through a proxy, which may have to build a circuit first.
-const THROUGH: Duration = Duration::from_secs(60);
 
 /// Connects to a server, with the timeout and the proxy of the command line.
 ///
@@ -21,7 +20,7 @@ pub(super) fn connect(server: Endpoint, ui: &Ui) -> Result<Client, CliError> {
     let given = ui.timeout();
     let proxy = ui.proxy().map(str::parse::<Proxy>).transpose()?;
     let (most, unreached) = match proxy {
-        Some(_) => (THROUGH, THROUGH),
+        Some(_) => (UNREACHED_BY_PROXY, UNREACHED_BY_PROXY),
         None => (CONNECT, UNREACHED),
     };
     let endpoint = Endpoint {
