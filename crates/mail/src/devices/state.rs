@@ -1,4 +1,4 @@
-//! What a device knows of the others: the file `devices`.
+//! The file `devices`: changes that all devices of a person know, and changes that the others lack.
 
 use super::update::{Contact, Update};
 use crate::{Address, Home, MailError};
@@ -17,8 +17,7 @@ pub(super) struct Devices {
     pub(super) contacts: BTreeMap<String, Changed>,
     /// The ids of forgotten addresses, and whether the other devices know.
     pub(super) forgotten: BTreeMap<String, bool>,
-    /// The names of retired identities that were replaced here, without the knowledge of the other devices, oldest
-    /// first.
+    /// The names of retired identities that were replaced here and whose successors no other device has, oldest first.
     pub(super) replaced: Vec<String>,
 }
 
