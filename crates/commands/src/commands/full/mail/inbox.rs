@@ -325,11 +325,13 @@ pub(super) fn fetch(mailbox: Mailbox, canary: bool, style: Style, ui: &Ui) -> Re
     drop(mailbox);
     match (follow_others(&home, ui)?, fetched) {
         // The other device ended the address before this one forgot it.
-        (true, Err(CliError::Full(FullError::Retired { source, .. })))
-            if matches!(source, MailError::KeysGone) =>
-        {
-            Ok(())
-        }
+        (
+            true,
+            Err(CliError::Full(FullError::Retired {
+                source: MailError::KeysGone,
+                ..
+            })),
+        ) => Ok(()),
         (_, fetched) => fetched,
     }
 }
