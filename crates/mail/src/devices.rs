@@ -1,10 +1,10 @@
 //! Devices of one person: copies of one identity, which inform each other by sealed letters to themselves.
 //!
-//! A linked home contains the file `devices`, which came with the export that linked it. What changes on one device is
-//! posted by [`share`] as a letter of the type [`MEDIA_TYPE`], signed by the identity: contacts, read marks, the keys
-//! of a new address (to the old address, which the other devices still read), and addresses that were forgotten. The
-//! other devices receive it with their letters: [`apply`] does what is possible while the inbox is open, and [`follow`]
-//! changes the identity. A letter is applied once it is complete, as often as it comes, and then deleted.
+//! A linked home contains the file `devices`, which came with the export that linked it. [`share`] posts the changes on
+//! one device in a letter of the type [`MEDIA_TYPE`], signed by the identity: contacts, read marks, the keys of a new
+//! address (to the old address, which the other devices still read), and addresses that were forgotten. The other
+//! devices receive it with their letters: [`apply`] makes the changes that are possible while the inbox is open, and
+//! [`follow`] changes the identity. A letter is deleted once it is applied; one that comes twice changes nothing.
 //!
 //! The content is JSON, [`Update`]; docs/wire.md describes it. Where two devices change the same contact, the later
 //! change holds on all of them. Where two replace the same address, the address with the smaller id becomes the present
@@ -81,6 +81,9 @@ impl Home {
         let mut devices = Devices::default();
         devices.observe(self, unix_now())?;
         devices.contacts.values_mut().for_each(|at| at.told = true);
+        devices
+            .addresses
+            .insert(address_id(&Identity::open(self)?)?);
         let inbox = Inbox::beside(self)?;
         inbox.mark_shared(inbox.unshared()?.into_keys())?;
         devices.write(self)
@@ -239,6 +242,8 @@ pub fn follow(home: &Home, date: &str) -> Result<Followed, MailError> {
                 followed.replaced.push(name);
             }
             Due::Add(successor) => {
+                let id = successor.address_id()?;
+                Devices::change(home, |devices| devices.addresses.insert(id))?;
                 followed.added.push(add(home, &successor, date)?);
                 drop(inbox);
             }
@@ -370,17 +375,18 @@ impl Successor {
 
 /// Returns the letters of this person's other devices that are in the inbox, in the order of the board.
 fn letters(home: &Home, inbox: &Inbox) -> Result<Vec<Listed>, MailError> {
+    let devices = Devices::read(home)?.unwrap_or_default();
     let mut own = Vec::new();
     for letter in inbox.of_media_type(MEDIA_TYPE)? {
-        if is_own(home, &letter)? {
+        if is_own(home, &letter, &devices)? {
             own.push(letter);
         }
     }
     Ok(own)
 }
 
-/// Returns whether a letter is signed by the identity that received it.
-fn is_own(home: &Home, letter: &Listed) -> Result<bool, MailError> {
+/// Returns whether a letter is signed by the identity that received it, which must be one of the linked devices'.
+fn is_own(home: &Home, letter: &Listed, devices: &Devices) -> Result<bool, MailError> {
     let sender = letter
         .header
         .as_ref()
@@ -395,7 +401,11 @@ fn is_own(home: &Home, letter: &Listed) -> Result<bool, MailError> {
             None => return Ok(false),
         },
     };
-    let mut address = Identity::open(&to)?.address()?;
+    let identity = Identity::open(&to)?;
+    if !devices.addresses.contains(&address_id(&identity)?) {
+        return Ok(false);
+    }
+    let mut address = identity.address()?;
     // Devices may use different operators of one board.
     address.server.clone_from(&sender.server);
     Ok(from_hex(&sender.fingerprint) == Some(address.fingerprint_bytes()))
@@ -425,12 +435,15 @@ pub(crate) fn note_forgotten(home: &Home, old: &Identity) -> Result<(), MailErro
     Ok(())
 }
 
-/// Records that the identity here is about to be replaced and will be retired under this name, so that the other devices
-/// get the new keys. Has no effect on a home that is not linked.
+/// Records that the identity here is about to be replaced by that of [`Home::next`] and will be retired under this name,
+/// so that the other devices get the new keys. Has no effect on a home that is not linked.
 pub(crate) fn note_replaced(home: &Home, name: &str) -> Result<(), MailError> {
     if home.is_linked()? {
-        let name = name.to_owned();
-        Devices::change(home, |devices| devices.replaced.push(name))?;
+        let id = address_id(&Identity::open(&home.next())?)?;
+        Devices::change(home, |devices| {
+            devices.replaced.push(name.to_owned());
+            devices.addresses.insert(id);
+        })?;
     }
     Ok(())
 }

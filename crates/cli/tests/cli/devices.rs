@@ -286,6 +286,30 @@ fn strangers_cannot_write_as_devices() {
     drop(server);
 }
 
+/// A person who has the secret of an address that was replaced before the devices were linked.
+#[test]
+fn earlier_secrets_do_not_write_as_devices() {
+    let scene = Scene::empty();
+    let server = Server::start(&scene, PARAMS);
+    identity(&scene, &server, "ann", &[]);
+    let export = ["id", "export", "--home", "ann", "--plain"];
+    let export = scene.run(&[&export[..], &["--out", "old.omr"]].concat());
+    assert_eq!(export.code, 0, "{export:?}");
+    scene
+        .run(&["id", "import", "old.omr", "--home", "thief", "--json"])
+        .json();
+    run(&scene, "ann", &["id", "rotate"]);
+    link(&scene, "phone");
+    let update = br#"{"version":1,"contacts":{"bob":{"time":9999999999,"address":null}}}"#;
+    run(&scene, "phone", &["contact", "add", "bob", "ann.txt"]);
+    let args = ["send", "--home", "thief", "--to", "ann.txt", "--signed"];
+    let typed = ["--media-type", "application/vnd.omr.device+json", "-"];
+    scene.pipe(&[&args[..], &typed].concat(), update).quietly();
+    assert_eq!(letters(&scene, "phone").len(), 1);
+    assert_eq!(names(&scene, "phone"), ["bob"]);
+    drop(server);
+}
+
 /// A watch goes on with the address that another device made.
 #[test]
 fn a_watch_follows_another_device() {

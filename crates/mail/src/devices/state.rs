@@ -13,6 +13,9 @@ const LOCK: &str = "devices.lock";
 
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Devices {
+    /// The ids of the addresses whose owner's letters are applied: the address at the time of the link, and those that
+    /// replaced it. A person who has the secret of an earlier one must have no influence.
+    pub(super) addresses: BTreeSet<String>,
     /// The last change of every contact, by its name.
     pub(super) contacts: BTreeMap<String, Changed>,
     /// The ids of forgotten addresses, and whether the other devices know.

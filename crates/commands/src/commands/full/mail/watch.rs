@@ -17,8 +17,8 @@ use crate::io;
 use omr_client::os_rng;
 use omr_console::Ui;
 use omr_mail::{
-    Grid, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, apply, close_session, collect,
-    cut, next_canary,
+    Grid, Home, Identity, Inbox, Listed, Outcome, Reader, Retired, Taken, apply, close_session,
+    collect, cut, next_canary,
 };
 use omr_remote::Client;
 use std::collections::BTreeSet;
@@ -94,18 +94,19 @@ struct Scene<'a> {
 
 pub(in crate::commands) fn run(args: &Watch, ui: &Ui) -> Result<(), CliError> {
     let mut left = args.count;
-    loop {
-        watch(args, &mut left, ui)?;
-        if left == Some(0) || !follow_others(&args.own.home()?, ui)? {
-            return Ok(());
-        }
+    let home = args.own.home()?;
+    while watch(&home, args, &mut left, ui)? {
+        follow_others(&home, ui)?;
     }
+    // The last fetch may have brought a change.
+    follow_others(&home, ui)?;
+    Ok(())
 }
 
-/// Watches until the ticks that are `left` have passed, a person ends it, or another device changed addresses.
-fn watch(args: &Watch, left: &mut Option<u64>, ui: &Ui) -> Result<(), CliError> {
-    let mailbox = Mailbox::open(args.own.identity()?, &args.token, ui)?;
-    let home = &mailbox.mail.identity.home;
+/// Watches until the ticks that are `left` have passed or a person ends it, or until another device changed addresses,
+/// and returns true then.
+fn watch(home: &Home, args: &Watch, left: &mut Option<u64>, ui: &Ui) -> Result<bool, CliError> {
+    let mailbox = Mailbox::open(Identity::open(home)?, &args.token, ui)?;
     let socket = args.socket.then(|| Socket::open(home)).transpose()?;
     let daemon = socket
         .as_ref()
@@ -130,17 +131,20 @@ fn watch(args: &Watch, left: &mut Option<u64>, ui: &Ui) -> Result<(), CliError> 
         let taken = decoding
             .join()
             .unwrap_or_else(|_| Err(FullError::Interrupted.into()))?;
-        watched?;
-        verdict(&taken, scene.inbox, scene.retired, ui)
+        if watched? {
+            return Ok(true);
+        }
+        verdict(&taken, scene.inbox, scene.retired, ui)?;
+        Ok(false)
     })
 }
 
-/// Calls the server at every tick, and posts canaries between.
+/// Calls the server at every tick, and posts canaries between. Returns whether another device changed addresses.
 async fn schedule(
     scene: &Scene<'_>,
     left: &mut Option<u64>,
     ticks: Sender<()>,
-) -> Result<(), CliError> {
+) -> Result<bool, CliError> {
     let clients = operators(&scene.identity.home, scene.token, scene.ui)?;
     let mut session = None;
     let grid = Grid::new(scene.args.every);
@@ -175,16 +179,17 @@ async fn schedule(
         }
         Ok::<(), CliError>(())
     };
+    let mut is_changed = false;
     tokio::select! {
         ended = fetches => ended?,
         ended = canaries(scene) => ended?,
-        () = scene.changed.notified() => {}
+        () = scene.changed.notified() => is_changed = true,
         _ = tokio::signal::ctrl_c() => {}
     }
     if let Some(client) = session {
         close_session(client, scene.inbox.requests()).await?;
     }
-    Ok(())
+    Ok(is_changed)
 }
 
 /// Fetches from one of the operators, which `session` becomes if a session is used.

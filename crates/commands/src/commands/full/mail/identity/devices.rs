@@ -7,7 +7,7 @@ use crate::commands::full::network::connect;
 use crate::error::CliError;
 use crate::io;
 use omr_console::Ui;
-use omr_mail::{Home, canary_client, follow, share};
+use omr_mail::{Followed, Home, MailError, canary_client, follow, share};
 
 #[derive(clap::Args)]
 pub(crate) struct IdSync {
@@ -26,8 +26,8 @@ Examples:
 `omr id sync` writes to the other devices, in a letter to this address: contacts that were added or removed and letters \
 that were read. `omr inbox` and `omr watch` apply such letters when they come. `omr id rotate` and `omr id forget` write \
 by themselves: the other devices take the new address, read the old one as long as this device does, and forget it with \
-it. For a device that was lost, `omr id rotate --unlink` makes an address whose keys no other device gets; export it \
-for each of them again.
+it. Where somebody else may have a device or an old secret, `omr id rotate --unlink` makes an address whose keys are posted \
+to nobody; export it for each device again.
 
 The server sees that somebody posts, when, and the number of messages. What was read is posted only by this \
 command: run it at fixed times, or when you like, but not by a program that reacts to letters.";
@@ -62,12 +62,15 @@ pub(super) async fn inform(home: &Home, token: &TokenArg, ui: &Ui) -> Result<(),
 }
 
 /// Makes the changes of addresses that other devices made, and prints them. The inboxes must be closed. Returns whether
-/// there were any.
+/// there were any; where another command fetches, it makes them.
 pub(in crate::commands::full::mail) fn follow_others(
     home: &Home,
     ui: &Ui,
 ) -> Result<bool, CliError> {
-    let followed = follow(home, &today())?;
+    let followed = match follow(home, &today()) {
+        Err(MailError::Busy) => return Ok(false),
+        followed => followed?,
+    };
     for name in &followed.replaced {
         ui.announce(&format!(
             "another device made a new address, which `omr address` prints: the old one is read as {name}"
@@ -82,5 +85,5 @@ pub(in crate::commands::full::mail) fn follow_others(
     for name in &followed.forgotten {
         ui.announce(&format!("another device forgot {name}: its letters stay"));
     }
-    Ok(followed != omr_mail::Followed::default())
+    Ok(followed != Followed::default())
 }

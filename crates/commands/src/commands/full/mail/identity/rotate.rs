@@ -24,7 +24,8 @@ pub(crate) struct IdRotate {
     /// Forget the old address at once, after a last fetch: later letters to it are lost
     #[arg(long)]
     pub(crate) forget_old: bool,
-    /// Give the new keys to no other device of the identity, such as a lost one: export the identity for each again
+    /// Post the new keys to no other device of the identity, where somebody else may have one or an old secret: export
+    /// the identity for each device again
     #[arg(long)]
     pub(crate) unlink: bool,
     /// Make a detection key with masks of its own from now on, which the server serves alone
