@@ -14,12 +14,10 @@ mod state;
 mod update;
 
 use crate::inbox::Inbox;
-use crate::keys::{CLUE_KEY, SECRET_KEY, kept_bytes, secret_bytes};
-use crate::retired::FOLDER;
+use crate::keys::{CLUE_KEY, SECRET_KEY, kept_bytes};
 use crate::send::Draft;
 use crate::{Home, Identity, Letter, MailError, Rules, delete, unix_now};
 use omr_client::header::Header;
-use omr_disk::temporary::PREFIX;
 use omr_inbox::Listed;
 use omr_protocol::{from_hex, hex};
 use omr_remote::Client;
@@ -244,7 +242,8 @@ pub fn follow(home: &Home, date: &str) -> Result<Followed, MailError> {
             Due::Add(successor) => {
                 let id = successor.address_id()?;
                 Devices::change(home, |devices| devices.addresses.insert(id))?;
-                followed.added.push(add(home, &successor, date)?);
+                let fill = |place: &Home| write_identity(home, place, &successor);
+                followed.added.push(home.add_retired(date, fill)?);
                 drop(inbox);
             }
         }
@@ -323,22 +322,6 @@ fn switch(home: &Home, successor: &Successor, date: &str) -> Result<String, Mail
     Ok(name)
 }
 
-/// Adds another device's identity to those that are read. Returns its name.
-fn add(home: &Home, successor: &Successor, date: &str) -> Result<String, MailError> {
-    let folder = home.path(FOLDER);
-    let name = home.free_name(date);
-    let begun = home.beside(folder.join(format!("{PREFIX}{name}")));
-    crate::home::private_folder(&folder).map_err(MailError::file(&folder))?;
-    write_identity(home, &begun, successor)?;
-    let placed = || {
-        omr_disk::sync_folder(begun.dir())?;
-        fs::rename(begun.dir(), folder.join(&name))?;
-        omr_disk::sync_folder(&folder)
-    };
-    placed().map_err(MailError::file(&folder))?;
-    Ok(name)
-}
-
 /// Writes the files of another device's identity to an empty folder, with the servers of this one.
 fn write_identity(home: &Home, place: &Home, successor: &Successor) -> Result<(), MailError> {
     place.create()?;
@@ -360,17 +343,6 @@ fn write_identity(home: &Home, place: &Home, successor: &Successor) -> Result<()
     };
     identity.save()?;
     identity.born_at(successor.profile.begins)
-}
-
-impl Successor {
-    fn of(identity: &Identity) -> Result<Self, MailError> {
-        let secret = secret_bytes(&identity.home)?;
-        Ok(Self::new(
-            &secret,
-            &identity.clue_key_bytes()?,
-            &identity.profile,
-        ))
-    }
 }
 
 /// Returns the letters of this person's other devices that are in the inbox, in the order of the board.

@@ -137,7 +137,7 @@ impl Home {
         // Another process may have completed the switch meanwhile.
         if let Some(name) = next.read(READY)? {
             let name = String::from_utf8_lossy(&name).into_owned();
-            self.retire(&name).map_err(MailError::file(&folder))?;
+            self.retire(&name)?;
             for own in own().filter(|own| next.has(own)) {
                 let moved = fs::rename(next.path(own), self.path(own));
                 moved.map_err(MailError::file(self.path(own)))?;
@@ -155,22 +155,56 @@ impl Home {
 
     /// Links the files of the identity here into a folder of their own. No file here is replaced before that is
     /// complete.
-    fn retire(&self, name: &str) -> io::Result<()> {
-        let folder = self.path(FOLDER);
-        let place = folder.join(name);
-        if place.exists() {
+    fn retire(&self, name: &str) -> Result<(), MailError> {
+        if self.path(FOLDER).join(name).exists() {
             return Ok(());
         }
-        let begun = folder.join(format!("{PREFIX}{name}"));
-        private_folder(&folder)?;
-        clear(&folder)?;
-        private_folder(&begun)?;
-        for own in own().filter(|own| self.has(own)) {
-            twice(&self.path(own), &begun.join(own))?;
-        }
-        omr_disk::sync_folder(&begun)?;
-        fs::rename(&begun, &place)?;
-        omr_disk::sync_folder(&folder)
+        self.place(name, |begun| {
+            for own in own().filter(|own| self.has(own)) {
+                twice(&self.path(own), &begun.path(own)).map_err(MailError::file(begun.dir()))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds a retired identity, whose files `fill` writes to a new folder, and returns its name, which begins with
+    /// `date`. The folder gets this name once it is complete.
+    ///
+    /// Errors: `File`; those of `fill`.
+    pub(crate) fn add_retired(
+        &self,
+        date: &str,
+        fill: impl FnOnce(&Self) -> Result<(), MailError>,
+    ) -> Result<String, MailError> {
+        let lock = self.lock_file(LOCK)?;
+        lock.lock().map_err(MailError::file(self.path(LOCK)))?;
+        let name = self.free_name(date);
+        self.place(&name, fill)?;
+        Ok(name)
+    }
+
+    /// Creates the folder of a retired identity, which gets its name once `fill` has written its files. The caller holds
+    /// the lock.
+    fn place(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&Self) -> Result<(), MailError>,
+    ) -> Result<(), MailError> {
+        let folder = self.path(FOLDER);
+        let begun = self.beside(folder.join(format!("{PREFIX}{name}")));
+        let made = || {
+            private_folder(&folder)?;
+            clear(&folder)?;
+            private_folder(begun.dir())
+        };
+        made().map_err(MailError::file(&folder))?;
+        fill(&begun)?;
+        let placed = || {
+            omr_disk::sync_folder(begun.dir())?;
+            fs::rename(begun.dir(), folder.join(name))?;
+            omr_disk::sync_folder(&folder)
+        };
+        placed().map_err(MailError::file(&folder))
     }
 
     /// Decodes the waiting digests of a retired identity, and returns the number of letters that were not received

@@ -1,6 +1,7 @@
 //! The content of a letter to a person's other devices.
 
-use crate::{MailError, Profile};
+use crate::keys::secret_bytes;
+use crate::{Identity, MailError, Profile};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use omr_client::SecretKey;
@@ -114,12 +115,15 @@ impl Update {
 }
 
 impl Successor {
-    pub(super) fn new(secret: &[u8], clue_key: &[u8], profile: &Profile) -> Self {
-        Self {
-            secret: STANDARD.encode(secret),
-            clue_key: STANDARD.encode(clue_key),
-            profile: profile.clone(),
-        }
+    /// Returns an identity as the other devices get it.
+    ///
+    /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`.
+    pub(super) fn of(identity: &Identity) -> Result<Self, MailError> {
+        Ok(Self {
+            secret: STANDARD.encode(secret_bytes(&identity.home)?),
+            clue_key: STANDARD.encode(identity.clue_key_bytes()?),
+            profile: identity.profile.clone(),
+        })
     }
 
     /// Returns the file of the secret.
@@ -161,7 +165,7 @@ fn decoded(text: &str) -> Result<Vec<u8>, MailError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Home, Identity, NewIdentity};
+    use crate::{Home, NewIdentity};
     use omr_protocol::{ClueKind, Scheme, Sealing};
 
     fn successor(dir: &std::path::Path) -> Successor {
