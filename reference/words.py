@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Known answers for recipients from words (docs/wire.md, section 23): secret.key, byte by byte, from 32 bytes of entropy.
+"""Known answers for recipients from words (docs/wire.md, section 23): secret.key, byte by byte, and the states of
+periods (section 26), from 32 bytes of entropy.
 
 Usage: python3 reference/words.py [OUT]     (default: testdata/words beside this folder)
 
@@ -121,6 +122,17 @@ def secret_key(entropy, name, q, n, secrets, kind):
     return seed, frame(1, name, address_id, body)
 
 
+def periods(entropy, name, kind):
+    """The states of periods 0 and 2, and the seed of sealing of period 2."""
+    key = derive_key("omr words v1 periods", entropy + bytes([kind]) + name.encode())
+    first = Draws(key).bytes(32)
+    third = derive_key("omr period v1 next state", derive_key("omr period v1 next state", first))
+    return {
+        "period 0": first.hex(), "period 2": third.hex(),
+        "seed 2": derive_key("omr period v1 sealing seed", third).hex(),
+    }  # fmt: skip
+
+
 def cases():
     for entropy, words in VECTORS:
         for name, q, n, secrets in SETS:
@@ -129,6 +141,7 @@ def cases():
                 yield {
                     "entropy": entropy, "words": words, "params": name, "clues": clues, "seed": seed.hex(),
                     "secret.key": struct.pack("<8I", *blake3_tree(IV, file, 0)).hex(),
+                    **periods(bytes.fromhex(entropy), name, kind),
                 }  # fmt: skip
 
 

@@ -25,12 +25,21 @@ export async function find(service: Service, text: string): Promise<Found> {
   const fingerprint = shortFingerprint(text);
   const answer = await patiently(() => service.addresses.findAddress({ fingerprint }));
   const address = given("an address", answer.address);
-  const { server, sealing, bound, parts, clueKey, verifyingKey } = address;
-  const found = shortFingerprint(shortAddress(server, sealing, bound, parts, clueKey, verifyingKey));
+  const { server, sealing, bound, parts, clueKey, verifyingKey, periodKeys } = address;
+  const found = shortFingerprint(shortAddress(server, sealing, bound, parts, clueKey, verifyingKey, periodKeys));
   if (!found.every((byte, i) => byte === fingerprint[i])) {
     throw new Error("expected the address of this fingerprint, found another: do not trust that server");
   }
-  return { server, sealing, bound, parts, clueKey: new Uint8Array(clueKey) };
+  const copied = (bytes: Uint8Array) => new Uint8Array(bytes);
+  return {
+    server,
+    sealing,
+    bound,
+    parts,
+    clueKey: copied(clueKey),
+    verifyingKey: copied(verifyingKey),
+    periodKeys: copied(periodKeys),
+  };
 }
 
 /** Writes and posts a letter. */
@@ -51,9 +60,24 @@ export async function post(service: Service, to: Found, letter: Outgoing): Promi
   return { indices, thread };
 }
 
-function write(to: Found, board: Board, { name, bytes, about, signer }: Outgoing): Part[] {
-  const { boardId, paramsId, sealing, clueBytes, payloadBytes } = board;
+/** The highest difference in seconds of two clocks: letters are sealed to the keys of a time. */
+const CLOCKS = 43_200;
+
+/** A writer of letters to an address. */
+function writerTo(to: Found, board: Board): Writer {
+  const { boardId, paramsId, sealing, clueBytes, payloadBytes, time } = board;
+  const now = Date.now() / 1000;
+  const difference = Math.abs(now - Number(time));
+  if (time > 0n && difference > CLOCKS) {
+    const hours = Math.floor(difference / 3600);
+    throw new Error(`expected a server whose clock agrees with this device's to half a day, found a difference of ${hours} hours`);
+  }
   const writer = new Writer(to.clueKey, to.sealing, boardId, paramsId, sealing, clueBytes, payloadBytes);
+  return to.periodKeys.length === 0 ? writer : writer.inPeriod(to.periodKeys, to.verifyingKey, now);
+}
+
+function write(to: Found, board: Board, { name, bytes, about, signer }: Outgoing): Part[] {
+  const writer = writerTo(to, board);
   try {
     const { signed, thread, subject, mediaType } = about;
     // A letter that is not signed has no time, which would tell of its sender.

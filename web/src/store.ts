@@ -10,6 +10,10 @@ export interface Found {
   bound: number;
   parts: number;
   clueKey: Bytes;
+  /** Verifies the signature of the keys of periods; empty if there is none. */
+  verifyingKey: Bytes;
+  /** The list of the keys of periods; empty if there is none. */
+  periodKeys: Bytes;
 }
 
 /** A record of the inbox, encrypted with a key that follows from her secret. */

@@ -125,6 +125,9 @@ test("letters that say who wrote them have the sizes of others", async () => {
   const place = [new Uint8Array(16), "insecure-tiny-v4", "hpke-x25519", clueBytes, 612];
   const writer = new Writer(await array("opened-v4/clue.key"), tag, ...place);
   const thread = "07".repeat(16);
+  const list = Buffer.concat([Buffer.from([1, 1, 0, 0, 0, 0]), Buffer.alloc(64)]);
+  const other = new Writer(await array("opened-v4/clue.key"), tag, ...place);
+  assert.throws(() => other.inPeriod(list, identity.verifyingKey, 1_800_000_000), told(/owner of the address signed/));
   const write = (text, ...fields) => {
     const signer = identity.signer("https://mail.example.org", tag, 50, 4096);
     return writer.write(undefined, Buffer.from(text), new Header(...fields), signer);
@@ -332,12 +335,17 @@ test("an inbox refuses another board, another sealing and answers to nothing", a
 
 test("short addresses have the fingerprint and its checksum", () => {
   const key = Buffer.from("key");
-  const shortOf = (parts, verifyingKey) => shortAddress("https://a", 1, 50, parts, key, verifyingKey);
+  const shortOf = (parts, verifyingKey, periodKeys) => shortAddress("https://a", 1, 50, parts, key, verifyingKey, periodKeys);
   const short = shortOf(250, new Uint8Array());
   const [code, server] = short.split("@");
   assert.equal(server, "https://a");
   assert.deepEqual(shortFingerprint(short), shortFingerprint(code));
-  for (const other of [shortOf(251, new Uint8Array()), shortOf(250, new Uint8Array(32))]) {
+  assert.equal(shortOf(250, new Uint8Array(), new Uint8Array()), short);
+  for (const other of [
+    shortOf(251, new Uint8Array()),
+    shortOf(250, new Uint8Array(32)),
+    shortOf(250, new Uint8Array(), new Uint8Array(1)),
+  ]) {
     assert.notDeepEqual(shortFingerprint(other), shortFingerprint(short));
   }
   assert.throws(() => shortOf(250, new Uint8Array(31)), /31/);

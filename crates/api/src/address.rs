@@ -2,9 +2,9 @@
 
 use crate::v1::Address;
 pub use omr_protocol::FINGERPRINT_BYTES;
-use omr_protocol::signed_fingerprint;
+use omr_protocol::{HAS_PERIODS, signed_fingerprint};
 
-/// Returns the fingerprint over all fields of an address; `None` for a sealing without a tag, and for a verifying key of
+/// Returns the fingerprint over all fields of an address, except that the keys of periods count as present or absent; `None` for a sealing without a tag, and for a verifying key of
 /// another length than 0 or 32 bytes.
 #[must_use]
 pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]> {
@@ -15,8 +15,12 @@ pub fn address_fingerprint(address: &Address) -> Option<[u8; FINGERPRINT_BYTES]>
         parts,
         clue_key,
         verifying_key,
+        period_keys,
     } = address;
-    let sealing = u8::try_from(*sealing).ok()?;
+    let mut sealing = u8::try_from(*sealing).ok()?;
+    if !period_keys.is_empty() {
+        sealing |= HAS_PERIODS;
+    }
     let unsigned = omr_protocol::address_fingerprint(server, sealing, *bound, *parts, clue_key);
     match &verifying_key[..] {
         [] => Some(unsigned),
@@ -37,6 +41,7 @@ mod tests {
             parts: 250,
             clue_key: b"key".as_slice().into(),
             verifying_key: Default::default(),
+            period_keys: Default::default(),
         };
         let mut input = 9u64.to_le_bytes().to_vec();
         input.extend(b"https://a\x01\x32\0\0\0\xfa\0\0\0key");
@@ -59,10 +64,11 @@ mod tests {
             };
             assert_eq!(address_fingerprint(&wrong), None, "{length}");
         }
-        let change: [&dyn Fn(&mut Address); 6] = [
+        let change: [&dyn Fn(&mut Address); 7] = [
             &|a| a.verifying_key = vec![8; 32].into(),
             &|a| a.server.push('/'),
             &|a| a.sealing = 0,
+            &|a| a.period_keys = vec![1].into(),
             &|a| a.bound += 1,
             &|a| a.parts += 1,
             &|a| a.clue_key = b"kez".as_slice().into(),

@@ -49,6 +49,7 @@ mod sign;
 mod tests;
 
 pub use error::HeaderError;
+pub(crate) use sign::signing_key;
 pub use sign::{Addressee, Signer};
 
 use omr_protocol::{FINGERPRINT_BYTES, VERIFYING_KEY_BYTES, signed_fingerprint};

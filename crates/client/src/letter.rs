@@ -6,10 +6,12 @@ use crate::fragment::{
     shape_named, split_fields, split_named,
 };
 use crate::header::{Addressee, Header, HeaderError, Signer};
-use crate::seal::{SealError, SealPublic, SealSecret, open, seal};
+use crate::periods::PeriodSecrets;
+use crate::seal::{SealError, SealKey, SealPublic, SealSecret, open, seal};
 use crate::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, Sender};
 use omr_marks::{publish, published};
 use omr_protocol::clue::FingerprintKey;
+use omr_protocol::periods::PeriodKeys;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, Sealing};
 use omr_ring::Xof;
 use rand_core::{CryptoRng, Rng};
@@ -85,7 +87,7 @@ enum Clues {
 pub struct Writer {
     params: Arc<ClueParams>,
     clues: Clues,
-    seal: SealPublic,
+    seal: SealKey,
     addressee: Addressee,
     place: Place,
     context: Vec<u8>,
@@ -103,12 +105,31 @@ impl Writer {
                 ClueKind::Plain => Clues::Plain(Sender::new(params, to)),
                 ClueKind::Bound => Clues::Bound(BoundSender::new(params, to, place.board_id)),
             },
-            seal: SealPublic::from_bytes(&to.seal)?,
+            seal: SealPublic::from_bytes(&to.seal)?.key(place.sealing),
             addressee: Addressee::new(&place.board_id, &place.params, &to.seal),
             context: place.context(),
             capacity: place.capacity(to.kind),
             place,
         })
+    }
+
+    /// Seals to the key of a period, if the list has one for the board's sealing, in place of the address's permanent
+    /// key.
+    ///
+    /// Errors: `Seal`.
+    pub fn in_period(self, keys: &PeriodKeys, period: u32) -> Result<Self, LetterError> {
+        let sealing = self.place.sealing;
+        let seal = match keys.key(sealing, period) {
+            Some(key) => SealKey::from_bytes(sealing, key)?,
+            None => self.seal,
+        };
+        Ok(Self { seal, ..self })
+    }
+
+    /// Returns the length in bytes of a part, see [`Place::capacity`].
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// Returns the parts of a file before sealing.
@@ -222,8 +243,7 @@ impl Writer {
 
     fn sealed(&self, plaintext: &[u8]) -> Result<Vec<u8>, LetterError> {
         let mut payload = Vec::with_capacity(self.place.payload_bytes);
-        let sealing = self.place.sealing;
-        seal(&self.seal, sealing, &self.context, plaintext, &mut payload)?;
+        seal(&self.seal, &self.context, plaintext, &mut payload)?;
         Ok(payload)
     }
 }
@@ -239,7 +259,8 @@ pub enum Piece {
 
 /// An opener of the payloads that digests of one board contain. It has its own copy of the secrets that it needs.
 pub struct Reader {
-    seal: SealSecret,
+    /// The permanent sealing secret, and those of periods. Each of them is tried, whichever opens a payload.
+    seals: Vec<SealSecret>,
     sealing: Sealing,
     context: Vec<u8>,
     payload_bytes: usize,
@@ -258,12 +279,33 @@ impl Reader {
             .as_ref()
             .filter(|_| place.sealing != Sealing::None);
         Self {
-            seal: secret.seal.clone(),
+            seals: vec![secret.seal.clone()],
             sealing: place.sealing,
             context: place.context(),
             payload_bytes: place.payload_bytes,
             clues: address.map(|key| BoundSender::new(params, key, place.board_id)),
         }
+    }
+
+    /// Opens payloads that are sealed to the keys of the periods up to `last`, too.
+    #[must_use]
+    pub fn with_periods(mut self, secrets: &PeriodSecrets, last: u32) -> Self {
+        if self.sealing != Sealing::None {
+            self.seals.extend(secrets.secrets(last));
+        }
+        self
+    }
+
+    /// Opens a payload with the secret that fits. All secrets are tried.
+    ///
+    /// Errors: those of [`open`] with the permanent secret, if none fits.
+    fn unsealed(&self, payload: &[u8]) -> Result<Zeroizing<Vec<u8>>, SealError> {
+        let mut opened = Err(SealError::Rejected);
+        for secret in self.seals.iter().rev() {
+            let now = open(secret, self.sealing, &self.context, payload);
+            opened = opened.or(now);
+        }
+        opened
     }
 
     /// Opens payloads, in their order.
@@ -273,15 +315,17 @@ impl Reader {
     /// reactions reveal the clue secret. Nothing that others may see, including times and counts, should depend on
     /// whether there were any.
     ///
-    /// Time:   with sealed payloads of bound clues, that of `places` messages (the largest number in the digest) until
-    /// the content of honest ones is examined.
+    /// Time:   with sealed payloads of bound clues, that of `places` messages (the largest number in the digest), each
+    /// opened with every secret, until the content of honest ones is examined.
     /// Errors: for each message: `Seal`, `Fragment`.
     pub fn open(&self, found: &[Retrieved], places: usize) -> Vec<Opened> {
         let Some(clues) = &self.clues else {
             let open = |message: &Retrieved| {
                 let payload = message.payload.as_ref()?;
-                let part = open(&self.seal, self.sealing, &self.context, payload);
-                let piece = part.map_err(LetterError::from).and_then(piece);
+                let piece = self
+                    .unsealed(payload)
+                    .map_err(LetterError::from)
+                    .and_then(piece);
                 Some((message.index, piece))
             };
             return found.iter().filter_map(open).collect();
@@ -319,7 +363,7 @@ impl Reader {
     /// Returns the part in a payload, if it opens and its clue was made honestly.
     fn honest(&self, clues: &BoundSender, message: &Retrieved) -> Option<Zeroizing<Vec<u8>>> {
         let payload = message.payload.as_deref().unwrap_or_default();
-        let plaintext = open(&self.seal, self.sealing, &self.context, payload).unwrap_or_default();
+        let plaintext = self.unsealed(payload).unwrap_or_default();
         let (seed, part) = plaintext.split_first_chunk().unwrap_or((&[0; 32], &[]));
         let none = Fingerprint {
             key: FingerprintKey::new(&[0; 32]),
@@ -416,6 +460,42 @@ mod tests {
                     assert_eq!(files.finish().0[0].bytes, file);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn keys_of_periods_open_what_was_sealed_to_them() {
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
+        let mut rng = os_rng();
+        for (kind, sealing) in [
+            (ClueKind::Bound, Sealing::HpkeX25519),
+            (ClueKind::Plain, Sealing::HpkeX25519),
+            (ClueKind::Bound, Sealing::XWing),
+        ] {
+            let (secret, address) = identity(set.clue(), kind, &mut rng);
+            let place = Place {
+                sealing,
+                payload_bytes: 1400,
+                ..place(1)
+            };
+            let periods = PeriodSecrets::generate(5, &mut rng);
+            let keys = periods.keys(&secret, sealing, 5, 2);
+            let mut opens = |sealed_in: u32, last: Option<u32>| {
+                let writer = Writer::new(set.clue(), &address, place.clone()).unwrap();
+                let writer = writer.in_period(&keys, sealed_in).unwrap();
+                let part = &writer.parts(b"hello", &mut rng).unwrap()[0];
+                let message = writer.message(&mut rng, part).unwrap();
+                let mut reader = Reader::new(set.clue(), &secret, &place);
+                if let Some(last) = last {
+                    reader = reader.with_periods(&periods, last);
+                }
+                let opened = reader.open(&[retrieved(set.clue(), kind, &message)], 3);
+                matches!(&opened[..], [(5, Ok(Piece::Whole(whole)))] if whole.bytes == b"hello")
+            };
+            assert!(opens(5, Some(5)) && opens(5, Some(6)) && opens(6, Some(6)));
+            assert!(!opens(5, None) && !opens(6, Some(5)) && !opens(5, Some(4)));
+            // Without a key of the period, the permanent one is used.
+            assert!(opens(4, None) && opens(7, None) && opens(7, Some(6)));
         }
     }
 

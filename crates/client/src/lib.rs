@@ -42,6 +42,7 @@
 
 mod bound;
 mod decode;
+mod derive;
 mod digest_secret;
 mod engines;
 pub mod fragment;
@@ -53,6 +54,7 @@ mod key_rng;
 pub mod letter;
 pub mod letters;
 pub mod locked;
+pub mod periods;
 pub mod rounds;
 pub mod seal;
 mod secret_key;

@@ -26,7 +26,8 @@ use rand_core::{CryptoRng, UnwrapErr};
 use zeroize::Zeroizing;
 
 pub use error::SealError;
-pub use keys::{SEAL_PUBLIC_BYTES, SEAL_SECRET_BYTES, SealPublic, SealSecret};
+use keys::Key;
+pub use keys::{SEAL_PUBLIC_BYTES, SEAL_SECRET_BYTES, SealKey, SealPublic, SealSecret};
 
 const INFO: &[u8] = b"omr seal v1";
 
@@ -40,37 +41,34 @@ pub(crate) fn public_bytes(secret: &SealSecret) -> [u8; SEAL_PUBLIC_BYTES] {
 ///
 /// The associated data `aad` is bound to the payload but not part of it: `open` needs the same data.
 ///
-/// Shape:  `n` bytes to `n + sealing.overhead()` bytes; `Sealing::None` copies and binds nothing.
+/// Shape:  `n` bytes to `n + sealing.overhead()` bytes for the sealing of the key; the key of `Sealing::None` copies and
+/// binds nothing.
 /// Errors: `PublicKey`, `TooLong`; `out` is then unchanged.
 /// Panics: if the operating system has no randomness.
 pub fn seal(
-    public: &SealPublic,
-    sealing: Sealing,
+    key: &SealKey,
     aad: &[u8],
     plaintext: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), SealError> {
-    seal_with_rng(&mut UnwrapErr(SysRng), public, sealing, aad, plaintext, out)
+    seal_with_rng(&mut UnwrapErr(SysRng), key, aad, plaintext, out)
 }
 
 /// Seals as [`seal`] does, with the caller's randomness.
 pub fn seal_with_rng(
     rng: &mut impl CryptoRng,
-    public: &SealPublic,
-    sealing: Sealing,
+    key: &SealKey,
     aad: &[u8],
     plaintext: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<(), SealError> {
-    match sealing {
-        Sealing::None => {
+    match &key.0 {
+        Key::None => {
             out.extend_from_slice(plaintext);
             Ok(())
         }
-        Sealing::HpkeX25519 => {
-            seal_hpke::<X25519HkdfSha256>(rng, public.x25519(), aad, plaintext, out)
-        }
-        Sealing::XWing => seal_hpke::<XWing>(rng, public.x_wing(), aad, plaintext, out),
+        Key::X25519(key) => seal_hpke::<X25519HkdfSha256>(rng, key, aad, plaintext, out),
+        Key::XWing(key) => seal_hpke::<XWing>(rng, key, aad, plaintext, out),
     }
 }
 

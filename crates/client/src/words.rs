@@ -7,6 +7,7 @@
 //! same keys in every later one. A change of the derivation, or of anything that draws from its generators, needs
 //! contexts with another version.
 
+use crate::periods::PeriodSecrets;
 use crate::{SecretKey, identity};
 use bip39::{Language, Mnemonic};
 use chacha20::ChaCha20Rng;
@@ -19,6 +20,8 @@ use zeroize::{Zeroize, Zeroizing};
 const IDENTITY: &str = "omr words v1 identity";
 /// The context of the generator of detection keys.
 const DETECTION: &str = "omr words v1 detection keys";
+/// The context of the generator of the state of period 0.
+const PERIODS: &str = "omr words v1 periods";
 
 const ENTROPY_BYTES: usize = 32;
 
@@ -122,6 +125,11 @@ impl Words {
     /// epoch is then always the same one, and a key of an epoch within it.
     pub fn detection_rng(&self, params: &ClueParams, clues: ClueKind) -> ChaCha20Rng {
         self.generator(DETECTION, params, clues)
+    }
+
+    /// Makes the secrets of all periods of this recipient, from period 0 on.
+    pub fn periods(&self, params: &ClueParams, clues: ClueKind) -> PeriodSecrets {
+        PeriodSecrets::generate(0, &mut self.generator(PERIODS, params, clues))
     }
 
     fn generator(&self, context: &str, params: &ClueParams, clues: ClueKind) -> ChaCha20Rng {

@@ -74,14 +74,14 @@ fn steps(params: &ClueParams, clue_key: &[u8], secret_key: &[u8]) -> Value {
     let key = ClueKey::from_bytes(params, clue_key).unwrap();
 
     let public = SealPublic::from_bytes(&key.seal).unwrap();
+    let sealing_key = public.key(Sealing::HpkeX25519);
     let mut ephemeral = [0; 32];
     let rng = || Xof::stream("omr known answers ephemeral", &KEY_SEED, &[]);
     rng().fill_bytes(&mut ephemeral);
     let plaintext = [&CLUE_SEED[..], PART].concat();
     let aad = [&BOARD[..], params.name().as_bytes()].concat();
     let mut payload = Vec::new();
-    let sealing = Sealing::HpkeX25519;
-    seal_with_rng(&mut rng(), &public, sealing, &aad, &plaintext, &mut payload).unwrap();
+    seal_with_rng(&mut rng(), &sealing_key, &aad, &plaintext, &mut payload).unwrap();
 
     let beta: Vec<u8> = key.beta.iter().flat_map(|x| x.to_le_bytes()).collect();
     let address = derive(

@@ -5,7 +5,7 @@
 
 use omr_client::{SecretKey, Words, write_detection_key};
 use omr_protocol::sophomr::Epoch;
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Scheme};
+use omr_protocol::{ClueKind, EngineKind, ParamSet, Scheme, hex};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -88,6 +88,14 @@ fn secrets_are_those_of_the_reference() {
         let file = secret.to_bytes(set.clue()).unwrap();
         assert_eq!(hash(&file), text(&case, "secret.key"), "{case}");
         assert_eq!((clue.id, clue.kind), (secret.address_id, clues));
+        let mut periods = words.periods(set.clue(), clues);
+        assert_eq!(hex(&periods.to_bytes()[4..]), text(&case, "period 0"));
+        assert!(periods.forget_before(2));
+        assert_eq!(hex(&periods.to_bytes()[4..]), text(&case, "period 2"));
+        let [seed] = &periods.secrets(2)[..] else {
+            panic!("one secret");
+        };
+        assert_eq!(hex(&seed.to_bytes()[..]), text(&case, "seed 2"));
     }
 }
 
@@ -106,7 +114,8 @@ fn keys_are_those_of_every_version() {
 fn no_two_keys_are_equal() {
     let mut hashes = Vec::new();
     for case in cases("secrets.json") {
-        hashes.extend([case["seed"].clone(), case["secret.key"].clone()]);
+        let fields = ["seed", "secret.key", "period 0", "seed 2"];
+        hashes.extend(fields.map(|field| case[field].clone()));
     }
     for row in cases("keys.json") {
         hashes.push(row["clue.key"].clone());
@@ -121,7 +130,7 @@ fn no_two_keys_are_equal() {
     let count = hashes.len();
     hashes.sort_by_key(Value::to_string);
     hashes.dedup();
-    assert_eq!((hashes.len(), count), (count, 40 + 10 + 10 + 8 + 4));
+    assert_eq!((hashes.len(), count), (count, 80 + 10 + 10 + 8 + 4));
 }
 
 #[test]

@@ -130,6 +130,8 @@ pub struct Board {
     pub(crate) place: Place,
     pub(crate) messages: Range<u64>,
     pub(crate) log: Log,
+    /// The time of the description in seconds since 1970; 0 if it is unknown.
+    pub(crate) time: u64,
 }
 
 /// The log of a board, as its server describes it.
@@ -157,7 +159,15 @@ impl Board {
             place,
             messages: first..end,
             log,
+            time: 0,
         })
+    }
+
+    /// States when the board was like this, in seconds since 1970: what was posted before and has been received is
+    /// then known ([`crate::Inbox::received_until`]).
+    #[must_use]
+    pub fn at(self, time: u64) -> Self {
+        Self { time, ..self }
     }
 
     /// Returns the running hash of the log at a length, if the server showed it.

@@ -7,11 +7,13 @@ use crate::kept::Failure;
 use crate::sealing::check_sealing;
 use omr_client::header::Addressee;
 use omr_client::letter::{self, Piece, Place};
+use omr_client::periods::PeriodSecrets;
 use omr_client::rounds::RoundsRecipient;
 use omr_client::{DecodeError, Decoder, Retrieved, SecretKey};
+use omr_protocol::periods::period_at;
 use omr_protocol::{ParamSet, Response, Sealing, Stride};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The secrets for decoding. A reader has no connection, so it cannot reveal the content of a digest.
 pub struct Reader {
@@ -25,11 +27,24 @@ pub struct Reader {
     /// Precomputed values of the secret, and of the last digest's place.
     decoder: Decoder,
     letters: Mutex<Option<(Place, Arc<letter::Reader>)>>,
+    periods: Mutex<Periods>,
     /// The secret prepared for two rounds, once it was used.
     rounds: OnceLock<RoundsRecipient>,
     /// The number of places of digests without a message whose time has not been spent yet, if that is done later.
     owed: Option<AtomicUsize>,
 }
+
+/// The keys of periods to which letters may be sealed.
+#[derive(Default)]
+struct Periods {
+    secrets: Option<PeriodSecrets>,
+    /// The last period whose key a sender may have used.
+    last: u32,
+}
+
+/// The highest difference in seconds between the clocks of a sender and a recipient: letters to keys of a period are
+/// read from this time before its beginning on.
+const EARLY: u64 = 86_400;
 
 /// A digest, scan or answer that was received for a request, with everything that is needed to decode it.
 pub(crate) struct Received {
@@ -100,6 +115,7 @@ impl Reader {
             sealing,
             decoder: Decoder::default(),
             letters: Mutex::default(),
+            periods: Mutex::default(),
             rounds: OnceLock::new(),
             owed: None,
         }
@@ -119,11 +135,49 @@ impl Reader {
     pub fn settle(&self, most: usize) -> usize {
         let Some(owed) = &self.owed else { return 0 };
         let places = owed.load(Ordering::Relaxed).min(most);
-        let last = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = unpoisoned(&self.letters);
         if let Some((_, letters)) = last.as_ref() {
             letters.pad(places);
         }
         owed.fetch_sub(places, Ordering::Relaxed) - places
+    }
+
+    /// Opens letters that are sealed to keys of periods, too. `now` is the time in seconds since 1970.
+    #[must_use]
+    pub fn with_periods(self, secrets: PeriodSecrets, now: u64) -> Self {
+        let periods = Periods {
+            secrets: Some(secrets),
+            last: last_period(now),
+        };
+        Self {
+            periods: Mutex::new(periods),
+            ..self
+        }
+    }
+
+    /// Returns the secrets of periods; `None` if there are none.
+    #[must_use]
+    pub fn periods(&self) -> Option<PeriodSecrets> {
+        unpoisoned(&self.periods).secrets.clone()
+    }
+
+    /// Deletes the secrets of the periods before `period`.
+    pub fn forget_periods(&self, period: u32) {
+        let mut periods = unpoisoned(&self.periods);
+        let forgets = periods.secrets.as_mut();
+        if forgets.is_some_and(|secrets| secrets.forget_before(period)) {
+            *unpoisoned(&self.letters) = None;
+        }
+    }
+
+    /// Opens letters that are sealed to the key of any period that has begun by `now`, or that begins within a day.
+    pub(crate) fn at(&self, now: u64) {
+        let last = last_period(now);
+        let mut periods = unpoisoned(&self.periods);
+        if periods.last != last {
+            periods.last = last;
+            *unpoisoned(&self.letters) = None;
+        }
     }
 
     /// Returns the recipient for whom the signatures of letters must be.
@@ -192,11 +246,15 @@ impl Reader {
 
     /// Returns the reader of letters of a place.
     fn letters(&self, place: &Place) -> Arc<letter::Reader> {
-        let mut kept = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        let periods = unpoisoned(&self.periods);
+        let mut kept = unpoisoned(&self.letters);
         match kept.as_ref() {
             Some((of, letters)) if of == place => letters.clone(),
             _ => {
-                let letters = letter::Reader::new(self.set.clue(), &self.secret, place);
+                let mut letters = letter::Reader::new(self.set.clue(), &self.secret, place);
+                if let Some(secrets) = &periods.secrets {
+                    letters = letters.with_periods(secrets, periods.last);
+                }
                 let (_, letters) = kept.insert((place.clone(), Arc::new(letters)));
                 letters.clone()
             }
@@ -233,6 +291,15 @@ impl Reader {
         });
         found.collect()
     }
+}
+
+/// Returns the last period whose key a sender may have used.
+fn last_period(now: u64) -> u32 {
+    period_at(now.saturating_add(EARLY))
+}
+
+fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Decoded {

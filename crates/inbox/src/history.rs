@@ -16,7 +16,7 @@ use crate::requests::{add, remove};
 use crate::span;
 use crate::storage::{Edit, Look, Storage};
 use crate::table::{FORKS, HEADS, JOBS, MARKS, Number, OPEN, SESSION};
-use crate::{Inbox, InboxError, waiting, withdrawn};
+use crate::{Inbox, InboxError, received, waiting, withdrawn};
 use omr_protocol::Stride;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -222,6 +222,7 @@ fn go_back<T: Edit>(tx: &mut T, common: u64) -> Result<(), T::Error> {
         number.set(tx, at.min(common))?;
     }
     HEADS.clear(tx, common + 1..=u64::MAX)?;
+    received::go_back(tx)?;
     for (turn, length) in MARKS.all(tx)? {
         MARKS.put(tx, &turn, &length.min(common))?;
     }

@@ -145,6 +145,11 @@ fn numbers(of: &Stride) -> [u64; 3] {
 }
 
 impl Keeping {
+    /// Returns whether messages before `length` are missing that a board has which begins at `first`.
+    pub(crate) fn misses(&self, length: u64, first: u64) -> bool {
+        self.kept.start < length && first < self.kept.end
+    }
+
     /// Returns whether all its messages were received.
     fn is_read(&self) -> bool {
         let counted = self.kept.exact

@@ -61,6 +61,7 @@ mod memory;
 #[cfg(test)]
 mod model;
 mod mute;
+mod received;
 mod recipient;
 mod requests;
 mod rounds;

@@ -5,6 +5,7 @@ use crate::expired;
 use crate::history::{self, Hash};
 use crate::job::{Form, Job, Kind, Session, random_id};
 use crate::kept::{self, Kept};
+use crate::received;
 use crate::schedule::{self, Spare};
 use crate::span;
 use crate::storage::{Edit, Storage};
@@ -53,6 +54,7 @@ impl<'a, S: Storage> Requests<'a, S> {
         self.store.write(|tx| {
             history::meet(tx, board)?;
             let missed = expired::begin_at(tx, board.messages.start, form.bound)?;
+            received::note(tx, board)?;
             let (cursor, turn) = (Number::Cursor.get(tx)?, Number::Turn.get(tx)?);
             let whole = form.batches.map(|batches| batches.whole(messages));
             let messages = whole.unwrap_or(messages).max(cursor);
@@ -87,6 +89,7 @@ impl<'a, S: Storage> Requests<'a, S> {
     pub(crate) fn meet(&self, board: &Board, bound: u32) -> Result<Vec<Range<u64>>, S::Error> {
         self.store.write(|tx| {
             history::meet(tx, board)?;
+            received::note(tx, board)?;
             expired::begin_at(tx, board.messages.start, bound)
         })
     }

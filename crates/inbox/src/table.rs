@@ -94,6 +94,12 @@ pub(crate) enum Number {
     Room,
     /// The highest number of messages of a query.
     Most,
+    /// The board's length at [`Self::SeenAt`].
+    SeenTo,
+    /// The time at which the board had the length that fetches are now completing; 0 if there is none.
+    SeenAt,
+    /// A time in seconds since 1970: everything that was posted before it has been received.
+    ReceivedAt,
 }
 
 impl Number {
@@ -111,6 +117,9 @@ impl Number {
             Self::Short => "short",
             Self::Room => "room",
             Self::Most => "most",
+            Self::SeenTo => "seen_to",
+            Self::SeenAt => "seen_at",
+            Self::ReceivedAt => "received_at",
         })
     }
 

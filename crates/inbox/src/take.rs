@@ -87,6 +87,7 @@ impl<S: Storage> Inbox<S> {
     ///
     /// Errors: those of the storage; `Record`.
     pub fn take_one(&self, reader: &Reader, now: u64) -> Result<Option<Vec<Taken>>, S::Error> {
+        reader.at(now);
         let to = reader.addressee();
         self.take_next(|received| reader.decode(received), Arrival { to, now })
     }

@@ -4,8 +4,9 @@ use crate::MailError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 pub(crate) use omr_protocol::FINGERPRINT_BYTES;
+use omr_protocol::periods::PeriodKeys;
 use omr_protocol::{
-    Mismatch, Sealing, VERIFYING_KEY_BYTES, address_fingerprint, signed_fingerprint,
+    HAS_PERIODS, Mismatch, Sealing, VERIFYING_KEY_BYTES, address_fingerprint, signed_fingerprint,
 };
 use omr_remote::v1;
 use std::fmt;
@@ -18,8 +19,11 @@ const SEALING: &str = "Sealing";
 const BOUND: &str = "Bound";
 const PARTS: &str = "Parts";
 const SIGNER: &str = "Signer";
+const PERIODS: &str = "Periods";
 const FINGERPRINT: &str = "Fingerprint";
 const LINE: usize = 64;
+/// The number of characters of the keys of periods in a line with their name.
+const PERIODS_LINE: usize = LINE - PERIODS.len() - 2;
 /// A mark that some editors write before a text.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The sealing's tag in the fingerprint of an address without terms; no sealing has it.
@@ -39,6 +43,8 @@ pub struct Address {
     pub terms: Option<Terms>,
     /// The key that verifies the signatures of the address's owner; `None` for a bare clue key.
     pub verifying_key: Option<[u8; VERIFYING_KEY_BYTES]>,
+    /// The sealing keys of periods, signed by the owner. An address without terms or a verifying key has none.
+    pub period_keys: Option<PeriodKeys>,
 }
 
 /// The form that letters to an address must have. A server has no influence on it.
@@ -75,7 +81,8 @@ impl Address {
         groups.join(" ")
     }
 
-    /// Returns the fingerprint: 128 bits over everything that the address contains.
+    /// Returns the fingerprint: 128 bits over everything that the address contains. Of the keys of periods, which are
+    /// signed and change, it covers only that there are some.
     pub(crate) fn fingerprint_bytes(&self) -> [u8; FINGERPRINT_BYTES] {
         let unsigned = self.unsigned_fingerprint();
         match &self.verifying_key {
@@ -91,7 +98,11 @@ impl Address {
             Some(terms) => (terms.sealing.tag(), terms.bound, terms.parts),
             None => (NO_TERMS, 0, 0),
         };
-        address_fingerprint(server, sealing, bound, parts, &self.clue_key)
+        let periods = match self.period_keys {
+            Some(_) => HAS_PERIODS,
+            None => 0,
+        };
+        address_fingerprint(server, sealing | periods, bound, parts, &self.clue_key)
     }
 
     /// Returns the message that is published at a server; `None` where there are no terms.
@@ -104,6 +115,7 @@ impl Address {
             parts: terms.parts,
             clue_key: self.clue_key.clone().into(),
             verifying_key: self.verifying_key.map_or_else(Vec::new, Vec::from).into(),
+            period_keys: period_bytes(self.period_keys.as_ref()).to_vec().into(),
         })
     }
 
@@ -117,6 +129,10 @@ impl Address {
             [] => None,
             key => Some(signer(key)?),
         };
+        let period_keys = match &found.period_keys[..] {
+            [] => None,
+            keys => Some(period_keys(keys, verifying_key.as_ref())?),
+        };
         Ok(Self {
             server: Some(found.server).filter(|server| !server.is_empty()),
             clue_key: found.clue_key.into(),
@@ -126,6 +142,7 @@ impl Address {
                 parts: found.parts,
             }),
             verifying_key,
+            period_keys,
         })
     }
 
@@ -146,6 +163,11 @@ impl Address {
         }
         if let Some(key) = &self.verifying_key {
             text += &format!("{SIGNER}: {}\n", STANDARD.encode(key));
+        }
+        let periods = STANDARD.encode(period_bytes(self.period_keys.as_ref()));
+        for start in (0..periods.len()).step_by(PERIODS_LINE) {
+            let line = &periods[start..periods.len().min(start + PERIODS_LINE)];
+            text += &format!("{PERIODS}: {line}\n");
         }
         text += &format!("{FINGERPRINT}: {}\n\n", self.fingerprint());
         let body = STANDARD.encode(&self.clue_key);
@@ -179,9 +201,11 @@ impl Address {
         let inside = lines.get(begin + 1..end);
         let fields = Fields::read(inside.ok_or_else(|| bad(BEGIN, END))?)?;
         let clue_key = STANDARD.decode(&fields.body);
+        let verifying_key = fields.verifying_key()?;
         let address = Self {
             terms: fields.terms()?,
-            verifying_key: fields.verifying_key()?,
+            period_keys: fields.period_keys(verifying_key.as_ref())?,
+            verifying_key,
             server: fields.server,
             clue_key: clue_key.map_err(|error| bad("base64", error))?,
         };
@@ -209,6 +233,7 @@ impl Address {
                 clue_key: bytes,
                 terms: None,
                 verifying_key: None,
+                period_keys: None,
             });
         }
         let text = std::str::from_utf8(&bytes);
@@ -225,6 +250,8 @@ struct Fields {
     bound: Option<String>,
     parts: Option<String>,
     signer: Option<String>,
+    /// All lines of this name, joined.
+    periods: String,
     fingerprint: Option<String>,
     body: String,
 }
@@ -244,6 +271,10 @@ impl Fields {
                 BOUND => &mut fields.bound,
                 PARTS => &mut fields.parts,
                 SIGNER => &mut fields.signer,
+                PERIODS => {
+                    fields.periods += value.trim();
+                    continue;
+                }
                 FINGERPRINT => &mut fields.fingerprint,
                 _ => return Err(bad("a line of an address", name)),
             };
@@ -263,6 +294,21 @@ impl Fields {
         };
         let key = STANDARD.decode(text);
         Ok(Some(signer(&key.map_err(|error| bad("base64", error))?)?))
+    }
+
+    /// Returns the keys of periods, if there are lines of them.
+    ///
+    /// Errors: `Armour`, `Period`.
+    fn period_keys(
+        &self,
+        verifying_key: Option<&[u8; VERIFYING_KEY_BYTES]>,
+    ) -> Result<Option<PeriodKeys>, MailError> {
+        if self.periods.is_empty() {
+            return Ok(None);
+        }
+        let keys = STANDARD.decode(&self.periods);
+        let keys = keys.map_err(|error| bad("base64", error))?;
+        Ok(Some(period_keys(&keys, verifying_key)?))
     }
 
     /// Returns the terms: the three lines of them, or `None` where all three are absent.
@@ -295,6 +341,21 @@ impl Fields {
     }
 }
 
+fn period_bytes(keys: Option<&PeriodKeys>) -> &[u8] {
+    keys.map_or(&[], PeriodKeys::to_bytes)
+}
+
+/// Returns the list of the keys of periods that the owner of a verifying key signed.
+///
+/// Errors: `Armour` without a verifying key; `Period`.
+fn period_keys(
+    keys: &[u8],
+    verifying_key: Option<&[u8; VERIFYING_KEY_BYTES]>,
+) -> Result<PeriodKeys, MailError> {
+    let signer = verifying_key.ok_or_else(|| bad("a line of Signer with Periods", "none"))?;
+    Ok(PeriodKeys::from_bytes(keys, signer)?)
+}
+
 fn signer(key: &[u8]) -> Result<[u8; VERIFYING_KEY_BYTES], MailError> {
     let found = key.len();
     let key = key.try_into();
@@ -308,6 +369,9 @@ pub(crate) fn bad(expected: &'static str, found: impl ToString) -> MailError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_client::os_rng;
+    use omr_client::periods::PeriodSecrets;
+    use omr_protocol::{ClueKind, ParamSet};
 
     fn address() -> Address {
         Address {
@@ -319,6 +383,18 @@ mod tests {
                 parts: 240,
             }),
             verifying_key: Some([7; 32]),
+            period_keys: None,
+        }
+    }
+
+    fn with_periods() -> Address {
+        let set = ParamSet::named("insecure-tiny-v4").unwrap();
+        let (secret, _) = omr_client::identity(set.clue(), ClueKind::Bound, &mut os_rng());
+        let periods = PeriodSecrets::generate(3, &mut os_rng());
+        Address {
+            verifying_key: Some(secret.verifying_key()),
+            period_keys: Some(periods.keys(&secret, Sealing::HpkeX25519, 3, 24)),
+            ..address()
         }
     }
 
@@ -332,7 +408,7 @@ mod tests {
 
     #[test]
     fn text_comes_back_however_it_is_quoted() {
-        for address in [address(), without_terms()] {
+        for address in [address(), without_terms(), with_periods()] {
             let text = address.to_text();
             assert!(text.lines().all(|line| line.len() <= LINE));
             assert_eq!(Address::from_text(&text).unwrap(), address);
@@ -362,7 +438,8 @@ mod tests {
 
     #[test]
     fn damage_is_noticed() {
-        for text in [address().to_text(), without_terms().to_text()] {
+        for address in [address(), without_terms(), with_periods()] {
+            let text = address.to_text();
             // Every line is changed in one place, and every line is left out.
             let lines: Vec<&str> = text.lines().collect();
             for i in 0..lines.len() {
@@ -393,6 +470,29 @@ mod tests {
         ] {
             assert!(Address::from_text(other).is_err());
         }
+    }
+
+    #[test]
+    fn keys_of_periods_change_and_cannot_be_left_out() {
+        let address = with_periods();
+        let published = address.to_published().unwrap();
+        assert_eq!(Address::from_published(published.clone()).unwrap(), address);
+        let without = Address {
+            period_keys: None,
+            ..address.clone()
+        };
+        assert_ne!(without.fingerprint(), address.fingerprint());
+        let other = Address {
+            period_keys: with_periods().period_keys,
+            ..address.clone()
+        };
+        assert_eq!(other.fingerprint(), address.fingerprint());
+        let read = Address::from_text(&other.to_text());
+        assert!(matches!(read, Err(MailError::Period(_))), "another owner's");
+        let text = address.to_text();
+        let lines = text.lines().filter(|line| !line.starts_with(PERIODS));
+        let read = Address::from_text(&lines.collect::<Vec<_>>().join("\n"));
+        assert!(matches!(read, Err(MailError::Fingerprint(_))));
     }
 
     #[test]

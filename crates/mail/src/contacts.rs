@@ -121,6 +121,7 @@ mod tests {
             clue_key: vec![1; 100],
             terms: None,
             verifying_key: None,
+            period_keys: None,
         };
         home.add_contact("bob", &address).unwrap();
         home.add_contact("alice", &address).unwrap();

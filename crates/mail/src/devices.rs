@@ -15,6 +15,7 @@ mod update;
 
 use crate::inbox::Inbox;
 use crate::keys::{CLUE_KEY, SECRET_KEY, kept_bytes};
+use crate::periods::FILE as PERIODS;
 use crate::send::Draft;
 use crate::{Home, Identity, Letter, MailError, Rules, delete, unix_now};
 use omr_client::header::Header;
@@ -328,6 +329,9 @@ fn write_identity(home: &Home, place: &Home, successor: &Successor) -> Result<()
     let secret = kept_bytes(place, &successor.secret()?)?;
     place.write_new(SECRET_KEY, &secret)?;
     place.write_new(CLUE_KEY, &successor.clue_key()?)?;
+    if let Some(periods) = successor.periods_file()? {
+        place.write_new(PERIODS, &periods)?;
+    }
     match home.server() {
         Err(MailError::NoServer) => {}
         server => {

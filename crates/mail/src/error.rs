@@ -7,6 +7,7 @@ use omr_errors::OtherVersion;
 use omr_inbox::InboxError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
+use omr_protocol::periods::PeriodError;
 use omr_protocol::{
     ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, PlanError, Scheme, Sealing,
 };
@@ -124,6 +125,15 @@ pub enum MailError {
     /// The text is not an armoured address.
     #[error("not an address: {0}")]
     Armour(Mismatch<&'static str, String>),
+    /// The keys of periods in an address were refused.
+    #[error("the address is damaged: {0}")]
+    Period(#[from] PeriodError),
+    /// The clocks of this computer and of the server differ.
+    #[error(
+        "expected a server whose clock agrees with this computer's to half a day, found a difference of {} hours: letters \
+         are sealed for a time, so the wrong clock must be set first", .0 / 3600
+    )]
+    Clock(u64),
     /// The address does not have the fingerprint that its text states.
     #[error("the address is damaged: its fingerprint should be {}, that of its text is {}", .0.expected, .0.found)]
     Fingerprint(Mismatch<String>),
@@ -320,9 +330,11 @@ impl MailError {
             | Self::Unsealed(_)
             | Self::OtherClues(_)
             | Self::OtherBoard(_)
-            | Self::Board(_) => MailErrorKind::Board,
+            | Self::Board(_)
+            | Self::Clock(_) => MailErrorKind::Board,
             Self::Armour(_)
             | Self::Fingerprint(_)
+            | Self::Period(_)
             | Self::ShortAddress { .. }
             | Self::NoResolver(_)
             | Self::NotPublished(_)

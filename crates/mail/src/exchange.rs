@@ -1,6 +1,7 @@
 //! Makes the calls of an exchange.
 
 use crate::inbox::Requests;
+use crate::periods::check_clock;
 use crate::send::{board_history, board_mark, board_place};
 use crate::{MailError, Stage};
 use omr_inbox::{Answer, Asking, Board, Call, Exchange, Failed, Failure, Limits, Log, Step};
@@ -59,6 +60,7 @@ async fn perform(
     match call {
         Call::Board(lengths) => {
             let (board, hashes) = client.board_and_hashes(&lengths).await?;
+            check_clock(&board)?;
             let known = lengths.into_iter().zip(hashes);
             let log = Log {
                 hash: board_mark(&board)?.hash,
@@ -66,12 +68,9 @@ async fn perform(
                 hashes: known.filter_map(|(at, hash)| Some((at, hash?))).collect(),
             };
             let place = board_place(&board)?;
-            Ok(Answer::Board(Board::new(
-                place,
-                board.first_index,
-                board.messages,
-                log,
-            )?))
+            let (first, end) = (board.first_index, board.messages);
+            let described = Board::new(place, first, end, log)?;
+            Ok(Answer::Board(described.at(board.time)))
         }
         Call::Limits => Ok(Answer::Limits(limits(&client.limits().await?))),
         Call::Seeds(range) => Ok(Answer::Seeds(client.seeds(range).await?)),

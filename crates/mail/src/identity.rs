@@ -87,6 +87,9 @@ pub struct Profile {
     /// The key that verifies the identity's signatures, which is part of its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifying_key: Option<[u8; VERIFYING_KEY_BYTES]>,
+    /// The signed list of the public keys of periods in base64, which is part of the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periods: Option<String>,
 }
 
 fn is_unset(flag: &bool) -> bool {
@@ -140,7 +143,7 @@ impl Identity {
         if home.path(PROFILE).exists() {
             return Err(MailError::Exists(path));
         }
-        let (keys, verifying_key) = keys::complete(home, &set, new, words)?;
+        let made = keys::complete(home, &set, new, words)?;
         let profile = Profile {
             params: set.name().to_owned(),
             scheme: new.scheme.map_or(0, Scheme::tag),
@@ -152,11 +155,12 @@ impl Identity {
             },
             begins: 0,
             board_id: None,
-            keys,
+            keys: made.files,
             own_masks: new.own_masks,
             batches: new.batches,
             sealing: Some(new.sealing),
-            verifying_key: Some(verifying_key),
+            verifying_key: Some(made.verifying_key),
+            periods: made.periods,
         };
         let identity = Self {
             home: home.clone(),
@@ -221,7 +225,7 @@ impl Identity {
 
     /// Returns the address to give to senders.
     ///
-    /// Errors: `NoIdentity`, `File`, `Settings`.
+    /// Errors: `NoIdentity`, `File`, `Settings`, `Period`.
     pub fn address(&self) -> Result<Address, MailError> {
         let server = match self.home.server() {
             Ok(server) => Some(server.url.clone()),
@@ -237,6 +241,7 @@ impl Identity {
                 parts: self.profile.letter_parts(),
             }),
             verifying_key: self.profile.verifying_key,
+            period_keys: self.period_keys()?,
         })
     }
 

@@ -5,7 +5,7 @@ mod records;
 mod turn;
 
 use crate::keys::storage_key;
-use crate::{Home, Identity, MailError, unix_now};
+use crate::{Home, Identity, MailError, periods, unix_now};
 use database::{Store, put_aside};
 use omr_client::os_rng;
 use omr_inbox::{Asking, Taken};
@@ -86,14 +86,16 @@ impl Inbox {
     }
 
     /// Decodes every received digest, oldest first; each in one transaction, so that a message is delivered once
-    /// however often this is interrupted.
+    /// however often this is interrupted. Then deletes the secrets of periods whose letters have all been received.
     ///
     /// Errors: `Busy` unless the inbox was opened by [`Inbox::open`]; `Database`, `Record`.
     pub fn take_in(&self, reader: &Reader) -> Result<Vec<Taken>, MailError> {
-        match self.turn {
-            Some(_) => self.core.take_in(&reader.core, unix_now()),
-            None => Err(MailError::Busy),
+        if self.turn.is_none() {
+            return Err(MailError::Busy);
         }
+        let taken = self.core.take_in(&reader.core, unix_now())?;
+        reader.kept.forget(&reader.core, self)?;
+        Ok(taken)
     }
 
     /// Makes the query of a fetch with the secret, and keeps it.
@@ -119,17 +121,23 @@ impl Inbox {
 /// The secrets for decoding. A reader has no connection, so it cannot reveal the content of a digest.
 pub struct Reader {
     core: omr_inbox::Reader,
+    kept: periods::Kept,
 }
 
 impl Reader {
-    /// Reads the secret of an identity.
+    /// Reads the secrets of an identity.
     ///
-    /// Errors: `NotRegistered`, `NoIdentity`, `File`, `Params`, `Secret`.
+    /// Errors: `Keys` where those of periods are missing; `NotRegistered`, `NoIdentity`, `File`, `Params`, `Secret`.
     pub fn new(identity: &Identity) -> Result<Self, MailError> {
         let set = identity.set()?;
         let secret = identity.secret(&set)?;
         let board_id = identity.profile.board_id.ok_or(MailError::NotRegistered)?;
-        let core = omr_inbox::Reader::new(set, secret, board_id, identity.profile.sealing);
-        Ok(Self { core })
+        let kept = periods::Kept::new(&identity.home, &secret);
+        let periods = periods::read(identity, &secret)?;
+        let mut core = omr_inbox::Reader::new(set, secret, board_id, identity.profile.sealing);
+        if let Some(periods) = periods {
+            core = core.with_periods(periods, unix_now());
+        }
+        Ok(Self { core, kept })
     }
 }

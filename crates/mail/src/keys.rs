@@ -2,14 +2,14 @@
 
 use crate::home::Unlocked;
 use crate::identity::{Identity, KeyFile, NewIdentity};
-use crate::{Home, MailError};
+use crate::{Home, MailError, periods};
 use chacha20::ChaCha20Rng;
 use omr_client::locked::{self, LockError};
 use omr_client::{SecretKey, Words, os_rng, write_detection_key};
 use omr_protocol::frame::{FrameReader, Kind};
 use omr_protocol::sophomr::Epoch;
 use omr_protocol::{
-    ClueKey, ClueParams, EngineKind, Mismatch, ParamSet, Scheme, VERIFYING_KEY_BYTES,
+    ClueKey, ClueParams, EngineKind, Mismatch, ParamSet, Scheme, Sealing, VERIFYING_KEY_BYTES,
 };
 use omr_remote::KeyMaker;
 use rand_core::{Rng, SeedableRng};
@@ -111,9 +111,18 @@ pub(crate) fn kept_bytes(home: &Home, secret: &[u8]) -> Result<Zeroizing<Vec<u8>
     kept.map(Zeroizing::new).map_err(unlocked)
 }
 
+/// The keys of a new identity.
+pub(crate) struct Made {
+    /// The detection keys.
+    pub(crate) files: Vec<KeyFile>,
+    /// The key that verifies the secret's signatures.
+    pub(crate) verifying_key: [u8; VERIFYING_KEY_BYTES],
+    /// The list of the public keys of periods, in base64.
+    pub(crate) periods: Option<String>,
+}
+
 /// Makes all keys that are missing, the secret first: those of the words, or random ones. So an interrupted call can be
-/// repeated, and the keys of `omr keygen` become an identity's. Returns the detection keys, and the key that verifies
-/// the secret's signatures.
+/// repeated, and the keys of `omr keygen` become an identity's.
 ///
 /// Errors: `Keys` where a key is here that does not fit; `File`, `Secret`, `Params`.
 pub(crate) fn complete(
@@ -121,12 +130,13 @@ pub(crate) fn complete(
     set: &ParamSet,
     new: &NewIdentity,
     words: Option<&Words>,
-) -> Result<(Vec<KeyFile>, [u8; VERIFYING_KEY_BYTES]), MailError> {
+) -> Result<Made, MailError> {
     let secret = if home.has(SECRET_KEY) {
         fitting_secret(home, set, new, words)?
     } else {
         new_secret(home, set, new, words)?
     };
+    let periods = periods::complete(home, set, &secret, words, new.sealing)?;
     complete_address(home, set, &secret)?;
     let make = Make {
         set,
@@ -134,7 +144,11 @@ pub(crate) fn complete(
         epoch: epoch(new.own_masks, new.board_id),
         words,
     };
-    Ok((make.complete(home, new.scheme)?, secret.verifying_key()))
+    Ok(Made {
+        files: make.complete(home, new.scheme)?,
+        verifying_key: secret.verifying_key(),
+        periods,
+    })
 }
 
 /// Returns the epoch whose masks a new detection key has: that of its board, where the board is known and `own_masks`
@@ -160,6 +174,9 @@ fn new_secret(
         None => omr_client::identity(set.clue(), new.clues, &mut os_rng()),
     };
     let bytes = kept_bytes(home, &secret.to_bytes(set.clue())?)?;
+    if new.sealing != Sealing::None {
+        periods::begin(home, set, &secret, words)?;
+    }
     home.write_new(SECRET_KEY, &bytes)?;
     home.write_new(CLUE_KEY, &clue.to_bytes(set.clue())?)?;
     Ok(secret)
@@ -304,8 +321,8 @@ fn has_detection(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use omr_protocol::ClueKind;
     use omr_protocol::sophomr::DetectionKey;
-    use omr_protocol::{ClueKind, Sealing};
 
     const BOARD: [u8; 16] = [7; 16];
 

@@ -74,6 +74,7 @@ mod keys;
 mod mailbox;
 mod operators;
 mod passphrase;
+mod periods;
 mod register;
 mod reply;
 mod retired;

@@ -1,6 +1,7 @@
 //! Writing letters.
 
-use crate::{Address, MailError, check_sealing, sealing};
+use crate::periods::check_clock;
+use crate::{Address, MailError, check_sealing, sealing, unix_now};
 use omr_client::fragment::most_bytes;
 use omr_client::header::{Header, Signer};
 use omr_client::letter::{Place, Writer, Written};
@@ -8,6 +9,7 @@ use omr_client::os_rng;
 use omr_inbox::Mark;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::{FrameReader, Kind};
+use omr_protocol::periods::period_at;
 use omr_protocol::{ClueKey, ClueKind, ClueParams, ParamSet, Sealing};
 use omr_remote::{Client, Posted, v1};
 use rayon::prelude::*;
@@ -94,16 +96,14 @@ pub struct Rules<'a> {
 
 /// Letters for one recipient, split but not posted.
 pub struct Draft {
-    set: ParamSet,
-    key: ClueKey,
-    place: Place,
+    writer: Writer,
     letters: Vec<Vec<Vec<u8>>>,
 }
 
 impl Draft {
     /// Requests the server's board and makes all checks, without posting.
     ///
-    /// Errors: `AddressParams`, `OtherSealing`, `Unsealed`, `OtherClues`, `LongLetter`, `Clue`, `Letter`, `Remote`.
+    /// Errors: `Clock`, `AddressParams`, `OtherSealing`, `Unsealed`, `OtherClues`, `LongLetter`, `Clue`, `Letter`, `Remote`.
     pub async fn new(
         client: &Client,
         to: &Address,
@@ -113,20 +113,17 @@ impl Draft {
         let agreed = sealing::agreed(to.terms.map(|terms| terms.sealing), rules.sealing)?;
         let board = client.board().await?;
         let place = board_place(&board)?;
-        let (set, key) = recipient(to, &board, &place)?;
-        check_sealing(agreed, place.sealing)?;
-        let writer = Writer::new(set.clue(), &key, place.clone())?;
+        let sealing = place.sealing;
+        let writer = writer(to, &board, place)?;
+        check_sealing(agreed, sealing)?;
         let parts = |letter: &Letter| {
             let (name, content) = (letter.name.as_deref(), &letter.content[..]);
             writer.letter_parts(name, &letter.header, rules.signer, content, &mut os_rng())
         };
         let split: Result<Vec<_>, _> = letters.iter().map(parts).collect();
-        drop(writer);
         let draft = Self {
             letters: split?,
-            set,
-            key,
-            place,
+            writer,
         };
         match to.terms {
             Some(terms) if !rules.large => draft.check_length(terms.parts)?,
@@ -145,7 +142,7 @@ impl Draft {
                 number,
                 found,
                 most,
-                bytes: most_bytes(most, self.place.capacity(self.key.kind)),
+                bytes: most_bytes(most, self.writer.capacity()),
             }),
             None => Ok(()),
         }
@@ -161,8 +158,7 @@ impl Draft {
     ///
     /// Errors: `Letter`.
     pub fn seal(self) -> Result<Vec<v1::Message>, MailError> {
-        let writer = Writer::new(self.set.clue(), &self.key, self.place)?;
-        let written = seal(&writer, &self.letters.concat())?;
+        let written = seal(&self.writer, &self.letters.concat())?;
         Ok(written.into_iter().map(to_wire).collect())
     }
 
@@ -199,8 +195,7 @@ pub(crate) fn write(
     place: &Place,
     file: &[u8],
 ) -> Result<Vec<Written>, MailError> {
-    let (set, key) = recipient(to, board, place)?;
-    let writer = Writer::new(set.clue(), &key, place.clone())?;
+    let writer = writer(to, board, place.clone())?;
     seal(&writer, &writer.parts(file, &mut os_rng())?)
 }
 
@@ -211,12 +206,10 @@ fn seal(writer: &Writer, parts: &[Vec<u8>]) -> Result<Vec<Written>, MailError> {
         .collect::<Result<_, _>>()?)
 }
 
-/// Returns the parameter set and clue key of an address, and checks that its clues suit the board.
-fn recipient(
-    to: &Address,
-    board: &v1::Board,
-    place: &Place,
-) -> Result<(ParamSet, ClueKey), MailError> {
+/// Returns the writer of letters to an address, which are sealed to the key of the present period, if the address has
+/// one. Checks that the address suits the board.
+fn writer(to: &Address, board: &v1::Board, place: Place) -> Result<Writer, MailError> {
+    check_clock(board)?;
     let header = FrameReader::read_header(&to.clue_key[..], Kind::ClueKey, u64::MAX)?;
     let expected = header.header().params_id.clone();
     if expected != place.params {
@@ -226,7 +219,11 @@ fn recipient(
     let set = ParamSet::named(&place.params)?;
     let key = ClueKey::from_bytes(set.clue(), &to.clue_key)?;
     check_clues(board, set.clue(), key.kind)?;
-    Ok((set, key))
+    let writer = Writer::new(set.clue(), &key, place)?;
+    match &to.period_keys {
+        Some(keys) => Ok(writer.in_period(keys, period_at(unix_now()))?),
+        None => Ok(writer),
+    }
 }
 
 /// Returns the kind of a board's clues, after a check of their size for the parameter set.

@@ -6,7 +6,7 @@ use crate::{Address, Home, Identity, MailError};
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32m, Hrp};
 use omr_protocol::Mismatch;
-use omr_remote::{Client, RemoteError};
+use omr_remote::{Client, RemoteError, address_fingerprint};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -146,23 +146,23 @@ impl ShortAddress {
 
     /// Requests the address from a server, and checks it against the fingerprint.
     ///
-    /// Errors: `NotPublished`, `OtherAddress`, `Remote`.
+    /// Errors: `NotPublished`, `OtherAddress`, `Armour`, `Period`, `Remote`.
     pub async fn find(&self, client: &Client) -> Result<Address, MailError> {
         let found = match client.find_address(&self.fingerprint).await {
             Err(RemoteError::NotFound(..)) => {
                 let short = self.to_string();
                 return Err(MailError::NotPublished(short));
             }
-            found => Address::from_published(found?)?,
+            found => found?,
         };
-        let fingerprint = found.fingerprint_bytes();
-        if fingerprint == self.fingerprint {
-            Ok(found)
-        } else {
-            Err(MailError::OtherAddress(Mismatch::new(
-                omr_protocol::hex(&self.fingerprint),
-                omr_protocol::hex(&fingerprint),
-            )))
+        match address_fingerprint(&found) {
+            Some(fingerprint) if fingerprint != self.fingerprint => {
+                Err(MailError::OtherAddress(Mismatch::new(
+                    omr_protocol::hex(&self.fingerprint),
+                    omr_protocol::hex(&fingerprint),
+                )))
+            }
+            _ => Address::from_published(found),
         }
     }
 
@@ -319,6 +319,7 @@ mod tests {
             clue_key: b"OMRF and more".to_vec(),
             terms: None,
             verifying_key: None,
+            period_keys: None,
         };
         for bytes in [address.to_text().into_bytes(), b"OMRF\xff".to_vec()] {
             assert!(matches!(Named::from_file(bytes).unwrap(), Named::Whole(_)));

@@ -7,11 +7,14 @@ pub const FINGERPRINT_BYTES: usize = 16;
 /// Bytes of the key that verifies the signatures of an address's owner.
 pub const VERIFYING_KEY_BYTES: usize = 32;
 
+/// The flag in the tag of the sealing of an address that contains keys of periods.
+pub const HAS_PERIODS: u8 = 0x40;
+
 const DOMAIN: &str = "omr address v1";
 const SIGNED_DOMAIN: &str = "omr signing address v1";
 
 /// Returns the fingerprint of an address without a verifying key: a hash of the URL of its server (empty if it has none), the tag of its
-/// sealing, the number of messages that a digest and that a letter may have, and the file of its clue key.
+/// sealing (with [`HAS_PERIODS`] if it contains keys of periods: their list changes, and is signed), the number of messages that a digest and that a letter may have, and the file of its clue key.
 #[must_use]
 pub fn address_fingerprint(
     server: &str,

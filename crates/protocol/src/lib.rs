@@ -12,6 +12,7 @@ pub mod key_file;
 mod ledger;
 mod order;
 pub mod params;
+pub mod periods;
 pub mod placement;
 pub mod request;
 pub mod response;
@@ -22,7 +23,7 @@ pub mod sophomr;
 pub mod stride;
 
 pub use address::{
-    FINGERPRINT_BYTES, VERIFYING_KEY_BYTES, address_fingerprint, signed_fingerprint,
+    FINGERPRINT_BYTES, HAS_PERIODS, VERIFYING_KEY_BYTES, address_fingerprint, signed_fingerprint,
 };
 pub use clue::{Clue, ClueError, ClueKey, ClueKind, ClueParser};
 pub use digest::{DigestError, DigestHeader};

@@ -29,6 +29,13 @@ struct Record {
     /// The first publisher, if this process knows it. It is not stored, since it would distinguish network addresses.
     #[serde(default, skip)]
     client: u64,
+    /// The first period after those whose keys the address contains; 0 if it contains none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    periods_end: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The addresses on the disk.
@@ -56,7 +63,7 @@ impl Addresses {
     }
 
     /// Stores an address under its fingerprint. An address that is stored already is kept longer, even if another client
-    /// published it.
+    /// published it; one with keys of later periods replaces it. `periods_end` is the first period without a key.
     ///
     /// Errors: FAILED_PRECONDITION, and those of the store.
     pub(crate) fn publish(
@@ -64,18 +71,25 @@ impl Addresses {
         caller: &Caller,
         fingerprint: Id,
         address: Vec<u8>,
+        periods_end: u32,
     ) -> Result<(), Status> {
         let mut known = self.lock();
         let now = self.store.clock();
         if let Some(record) = known.get_mut(&fingerprint) {
-            if now.saturating_sub(record.published) < NOTED_MS {
+            let is_later = record.periods_end < periods_end;
+            if now.saturating_sub(record.published) < NOTED_MS && !is_later {
                 return Ok(());
             }
             let again = Record {
                 published: now,
+                periods_end: record.periods_end.max(periods_end),
                 ..record.clone()
             };
-            self.write(&[records::put_json(TABLE, &fingerprint, &again)])?;
+            let mut changes = vec![records::put_json(TABLE, &fingerprint, &again)];
+            if is_later {
+                changes.push(records::put(TEXTS, &fingerprint, address));
+            }
+            self.write(&changes)?;
             *record = again;
             return Ok(());
         }
@@ -97,6 +111,7 @@ impl Addresses {
             account: caller.account.clone(),
             published: now,
             client: caller.client,
+            periods_end,
         };
         self.write(&[
             records::put(TEXTS, &fingerprint, address),
@@ -157,7 +172,29 @@ mod tests {
     use crate::strangers::of_strangers;
 
     fn publish(addresses: &Addresses, caller: &Caller, number: u8) -> Result<(), Status> {
-        addresses.publish(caller, [number; 16], vec![number])
+        addresses.publish(caller, [number; 16], vec![number], 0)
+    }
+
+    #[test]
+    fn keys_of_later_periods_replace_earlier_ones_and_no_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let addresses = Addresses::open(store(&dir), 8).unwrap();
+        let (owner, stranger) = (Caller::test("", 1), Caller::test("", 2));
+        for (caller, end, kept) in [
+            (&owner, 24, 24),
+            (&stranger, 23, 24),
+            (&stranger, 24, 24),
+            (&owner, 30, 30),
+        ] {
+            addresses
+                .publish(caller, [1; 16], vec![end], end.into())
+                .unwrap();
+            assert_eq!(addresses.find(&[1; 16]).unwrap(), [kept]);
+        }
+        drop(addresses);
+        let addresses = Addresses::open(store(&dir), 8).unwrap();
+        addresses.publish(&owner, [1; 16], vec![29], 29).unwrap();
+        assert_eq!(addresses.find(&[1; 16]).unwrap(), [30]);
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub(crate) struct Watched {
     transforms: AtomicU64,
 }
 
-fn now() -> u64 {
+/// Returns the time in seconds since 1970.
+pub(crate) fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())

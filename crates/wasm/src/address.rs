@@ -3,14 +3,14 @@
 use crate::error::{WasmError, fixed};
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32m, Hrp};
-use omr_protocol::{FINGERPRINT_BYTES, address_fingerprint, signed_fingerprint};
+use omr_protocol::{FINGERPRINT_BYTES, HAS_PERIODS, address_fingerprint, signed_fingerprint};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 /// The text before the separator `1`.
 const PREFIX: &str = "omr";
 
 /// Returns the short form of an address: of the server's URL, the sealing's tag, bound, parts, the clue key's file and
-/// the key that verifies signatures, empty where there is none.
+/// the key that verifies signatures, empty where there is none. Of the keys of periods only their presence counts.
 ///
 /// Errors: `Sealing`, `Length`.
 #[wasm_bindgen(js_name = shortAddress)]
@@ -21,8 +21,11 @@ pub fn short_address(
     parts: u32,
     clue_key: &[u8],
     verifying_key: &[u8],
+    period_keys: Option<Vec<u8>>,
 ) -> Result<String, JsError> {
     let tag = u8::try_from(sealing).map_err(|_| WasmError::Sealing(sealing))?;
+    let has_periods = period_keys.is_some_and(|keys| !keys.is_empty());
+    let tag = if has_periods { tag | HAS_PERIODS } else { tag };
     let unsigned = address_fingerprint(server, tag, bound, parts, clue_key);
     let fingerprint = match verifying_key {
         [] => unsigned,

@@ -5,6 +5,7 @@ use omr_client::letter::{self, Place};
 use omr_client::{header, os_rng};
 use omr_inbox::check_sealing;
 use omr_protocol::frame::{FrameReader, Kind};
+use omr_protocol::periods::{PeriodKeys, period_at};
 use omr_protocol::{ClueKey, Mismatch, ParamSet, Sealing, from_hex};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
@@ -88,6 +89,22 @@ impl Writer {
             payload_bytes,
         };
         Ok(Self(letter::Writer::new(set.clue(), &key, place)?))
+    }
+
+    /// Returns a writer that seals to the key of the period that contains a time in seconds since 1970, if the address's
+    /// list has one. The list must be signed with the address's verifying key.
+    ///
+    /// Errors: those of the list; `Length` of the verifying key.
+    #[wasm_bindgen(js_name = inPeriod)]
+    pub fn in_period(
+        self,
+        period_keys: &[u8],
+        verifying_key: &[u8],
+        seconds: f64,
+    ) -> Result<Writer, JsError> {
+        let signer = fixed("a verifying key", verifying_key)?;
+        let keys = PeriodKeys::from_bytes(period_keys, &signer)?;
+        Ok(Self(self.0.in_period(&keys, period_at(seconds as u64))?))
     }
 
     /// Splits a file, seals its parts and makes a clue for each. A file without a header and a signer is as it always

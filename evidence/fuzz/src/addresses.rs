@@ -6,6 +6,7 @@ use crate::input::{choose, closed, header, opened};
 use crate::memory::bounded;
 use chacha20::ChaCha20Rng;
 use omr_client::identity;
+use omr_client::periods::PeriodSecrets;
 use omr_client::seal::SealPublic;
 use omr_mail::{Address, MailError, Terms};
 use omr_papers::clear::LweClueKey;
@@ -101,13 +102,20 @@ fn seeds() -> Vec<Vec<u8>> {
         clue_key: (0..60).collect(),
         terms,
         verifying_key,
+        period_keys: None,
     };
     let terms = Terms {
         sealing: Sealing::HpkeX25519,
         bound: 50,
         parts: 240,
     };
+    let (secret, _) = identity(&RINGS[0], ClueKind::Bound, &mut rng);
+    let periods = PeriodSecrets::generate(3, &mut rng).keys(&secret, terms.sealing, 3, 4);
     for address in [
+        Address {
+            period_keys: Some(periods),
+            ..address(None, Some(terms), Some(secret.verifying_key()))
+        },
         address(
             Some("https://mail.example:7600"),
             Some(terms),

@@ -5,6 +5,7 @@ use crate::rng::SecretRng;
 use crate::{Case, Expected};
 use omr_client::letter::{Piece, Place, Reader, Writer};
 use omr_client::locked::{Passphrase, unlock};
+use omr_client::periods::PeriodSecrets;
 use omr_client::seal::{SealPublic, seal_with_rng};
 use omr_client::{BoundSender, ClueSeed, Fingerprint, Retrieved, SecretKey, decode};
 use omr_marks::{hide, published};
@@ -77,10 +78,11 @@ fn sealing() {
     let set = set_of(BULK);
     let (_, address) = recipient(&set);
     let public = SealPublic::from_bytes(&address.seal).expect("a sealing key");
+    let key = public.key(Sealing::HpkeX25519);
     let part = [6; 100];
     hide(&part);
     let (rng, mut out) = (&mut SecretRng::new(), Vec::new());
-    seal_with_rng(rng, &public, Sealing::HpkeX25519, b"board", &part, &mut out).expect("a part");
+    seal_with_rng(rng, &key, b"board", &part, &mut out).expect("a part");
     black_box(out);
 }
 
@@ -103,7 +105,9 @@ fn letters() {
     let value = Hashed::new(set.clue(), to, &message.clue).fingerprint(&key);
     let found = Retrieved::new(5, Some(message.payload), Some(Fingerprint { key, value }));
     hide_secrets(&secret);
-    let reader = Reader::new(set.clue(), &secret, &place);
+    // The keys of a period are tried, too.
+    let periods = PeriodSecrets::generate(0, &mut SecretRng::new());
+    let reader = Reader::new(set.clue(), &secret, &place).with_periods(&periods, 1);
     let opened = reader.open(&[found], 1);
     let [(5, Ok(Piece::Whole(whole)))] = &opened[..] else {
         panic!("expected one letter, found {}", opened.len());

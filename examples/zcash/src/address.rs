@@ -31,6 +31,7 @@ impl PaymentAddress {
                 clue_key: clue_key.map_err(omr_mail::MailError::from)?,
                 terms: None,
                 verifying_key: None,
+                period_keys: None,
             },
         })
     }

@@ -621,7 +621,7 @@ fn letters_that_were_not_fetched_are_not_forgotten_with_their_address() {
 }
 
 #[test]
-fn secret_key_alone_restores_an_identity() {
+fn two_files_restore_an_identity() {
     let scene = Scene::empty();
     let server = Server::start(&scene, PARAMS);
     identity(&scene, &server, "ann", &[]);
@@ -629,7 +629,10 @@ fn secret_key_alone_restores_an_identity() {
     assert_eq!(lines(&inbox(&scene, "ann")), ["before"]);
     send(&scene, "carl", "ann", b"after");
     std::fs::create_dir(scene.path("new")).unwrap();
-    std::fs::rename(scene.path("ann/secret.key"), scene.path("new/secret.key")).unwrap();
+    for file in ["secret.key", "periods.key"] {
+        let new = scene.path("new").join(file);
+        std::fs::rename(scene.path("ann").join(file), new).unwrap();
+    }
     std::fs::remove_dir_all(scene.path("ann")).unwrap();
     identity(&scene, &server, "new", &[]);
     assert_eq!(scene.read("new.txt"), scene.read("ann.txt"));

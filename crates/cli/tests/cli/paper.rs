@@ -167,10 +167,16 @@ fn words_and_birthday_restore_a_mailbox() {
     new("late", "--from-words paper --birthday 2").quietly();
     assert_eq!(lines(&inbox(&scene, "late")), ["two"]);
 
-    // Keys of `omr keygen` have a birthday, too.
-    keygen(&scene, "--from-words paper --out taken").quietly();
-    new("taken", "--birthday 2").quietly();
-    assert_eq!(lines(&inbox(&scene, "taken")), ["two"]);
+    // Keys of `omr keygen` have a birthday, too. Without the words they have no keys of periods.
+    for (home, given, found) in [
+        ("taken", "--from-words paper", &["two"][..]),
+        ("bare", "", &[]),
+    ] {
+        keygen(&scene, &format!("--from-words paper --out {home}")).quietly();
+        new(home, &format!("{given} --birthday 2")).quietly();
+        assert_eq!(show(home)["period_keys_until"].is_null(), given.is_empty());
+        assert_eq!(lines(&inbox(&scene, home)), found);
+    }
 
     let refused = |home: &str, more: &str, told: &[&str]| new(home, more).refused(1, told);
     refused(

@@ -3,12 +3,12 @@
 use super::fields::{SIGNATURE_BYTES, check_server};
 use super::{HeaderError, Sender};
 use crate::SecretKey;
+use crate::derive::derived;
 use crate::seal::public_bytes;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use omr_marks::published;
 use omr_protocol::{FINGERPRINT_BYTES, VERIFYING_KEY_BYTES};
 use std::fmt;
-use zeroize::{Zeroize, Zeroizing};
 
 const KEY_CONTEXT: &str = "omr letter v1 signing key";
 const ADDRESSEE_CONTEXT: &str = "omr letter v1 addressee";
@@ -133,15 +133,8 @@ fn transcript(to: &Addressee, fields: &[u8], name: Option<&str>, content: &[u8])
 }
 
 /// Derives the signing key from the seed of the sealing secret, so that files of secret keys need no room for it.
-fn signing_key(secret: &SecretKey) -> SigningKey {
-    let mut hasher = blake3::Hasher::new_derive_key(KEY_CONTEXT);
-    hasher.update(&*secret.seal.to_bytes());
-    let mut seed = Zeroizing::new([0; 32]);
-    let mut reader = hasher.finalize_xof();
-    reader.fill(seed.as_mut());
-    reader.zeroize();
-    hasher.zeroize();
-    SigningKey::from_bytes(&seed)
+pub(crate) fn signing_key(secret: &SecretKey) -> SigningKey {
+    SigningKey::from_bytes(&derived(KEY_CONTEXT, &secret.seal.to_bytes()))
 }
 
 fn public(key: &SigningKey) -> [u8; VERIFYING_KEY_BYTES] {

@@ -7,9 +7,10 @@ use hpke::{Deserializable, Kem, Serializable};
 use omr_protocol::Mismatch;
 use omr_protocol::sealing::Sealing;
 use rand_core::CryptoRng;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::SealError;
+use crate::derive::derived;
 
 type XPublic = <X25519HkdfSha256 as Kem>::PublicKey;
 type XSecret = <X25519HkdfSha256 as Kem>::PrivateKey;
@@ -66,8 +67,8 @@ impl SealSecret {
     }
 
     fn from_seed(seed: Zeroizing<[u8; SEAL_SECRET_BYTES]>) -> Self {
-        let (x25519, _) = X25519HkdfSha256::derive_keypair(&*material(X25519_CONTEXT, &seed));
-        let (x_wing, _) = XWing::derive_keypair(&*material(X_WING_CONTEXT, &seed));
+        let (x25519, _) = X25519HkdfSha256::derive_keypair(&*derived(X25519_CONTEXT, &seed));
+        let (x_wing, _) = XWing::derive_keypair(&*derived(X_WING_CONTEXT, &seed));
         Self {
             seed,
             x25519,
@@ -93,17 +94,6 @@ impl fmt::Debug for SealSecret {
 
 const X25519_CONTEXT: &str = "omr seal v1 x25519 key material";
 const X_WING_CONTEXT: &str = "omr seal v1 x-wing key material";
-
-fn material(context: &str, seed: &[u8; SEAL_SECRET_BYTES]) -> Zeroizing<[u8; 32]> {
-    let mut hasher = blake3::Hasher::new_derive_key(context);
-    hasher.update(seed);
-    let mut material = Zeroizing::new([0; 32]);
-    let mut reader = hasher.finalize_xof();
-    reader.fill(material.as_mut());
-    reader.zeroize();
-    hasher.zeroize();
-    material
-}
 
 /// The recipient's public keys, one for each sealing. They are parsed once and used many times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,11 +138,43 @@ impl SealPublic {
         }
     }
 
-    pub(super) fn x25519(&self) -> &XPublic {
-        &self.x25519
+    /// Returns the public key of one sealing, for [`super::seal`].
+    #[must_use]
+    pub fn key(&self, sealing: Sealing) -> SealKey {
+        SealKey(match sealing {
+            Sealing::None => Key::None,
+            Sealing::HpkeX25519 => Key::X25519(self.x25519.clone()),
+            Sealing::XWing => Key::XWing(Box::new(self.x_wing.clone())),
+        })
     }
+}
 
-    pub(super) fn x_wing(&self) -> &WPublic {
-        &self.x_wing
+/// A recipient's public key of one sealing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealKey(pub(super) Key);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// There is no key: payloads are not sealed.
+    None,
+    X25519(XPublic),
+    XWing(Box<WPublic>),
+}
+
+impl SealKey {
+    /// Parses the public key of a sealing, which has `sealing.public_key_bytes()` bytes.
+    ///
+    /// Errors: `KeyLength`, `PublicKey`.
+    pub fn from_bytes(sealing: Sealing, bytes: &[u8]) -> Result<Self, SealError> {
+        let expected = sealing.public_key_bytes();
+        if bytes.len() != expected {
+            return Err(SealError::KeyLength(Mismatch::new(expected, bytes.len())));
+        }
+        let wrong = |_| SealError::PublicKey;
+        Ok(Self(match sealing {
+            Sealing::None => Key::None,
+            Sealing::HpkeX25519 => Key::X25519(XPublic::from_bytes(bytes).map_err(wrong)?),
+            Sealing::XWing => Key::XWing(Box::new(WPublic::from_bytes(bytes).map_err(wrong)?)),
+        }))
     }
 }

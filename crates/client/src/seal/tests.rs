@@ -15,7 +15,7 @@ fn secret(seed: u8) -> SealSecret {
 
 fn sealed(sealing: Sealing, aad: &[u8], plaintext: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    seal(&secret(1).public(), sealing, aad, plaintext, &mut out).unwrap();
+    seal(&secret(1).public().key(sealing), aad, plaintext, &mut out).unwrap();
     out
 }
 
@@ -34,7 +34,7 @@ proptest! {
         let secret = SealSecret::from_bytes(secret.to_bytes().as_ref()).unwrap();
         for sealing in Sealing::ALL {
             let mut out = vec![7];
-            seal_with_rng(&mut rng, &public, sealing, &aad, &plaintext, &mut out).unwrap();
+            seal_with_rng(&mut rng, &public.key(sealing), &aad, &plaintext, &mut out).unwrap();
             prop_assert_eq!(out.len(), 1 + plaintext.len() + sealing.overhead());
             prop_assert_eq!(public.key_bytes(sealing).len(), sealing.public_key_bytes());
             let back = open(&secret, sealing, &aad, &out[1..]).unwrap();
@@ -111,7 +111,7 @@ fn bad_keys_are_refused() {
     // The zero point makes every shared secret zero.
     bytes[..32].fill(0);
     let (public, mut out) = (SealPublic::from_bytes(&bytes).unwrap(), vec![7]);
-    let found = seal(&public, Sealing::HpkeX25519, b"", b"hi", &mut out);
+    let found = seal(&public.key(Sealing::HpkeX25519), b"", b"hi", &mut out);
     assert_eq!((found, out), (Err(SealError::PublicKey), vec![7]));
 
     // A coefficient of 4095 is over ML-KEM's modulus.
@@ -131,7 +131,7 @@ fn keys_and_sealing_are_frozen() {
     let public = secret(1).public();
     let mut all = public.to_bytes();
     for sealing in SEALED {
-        seal_with_rng(&mut rng, &public, sealing, b"clue", b"hi", &mut all).unwrap();
+        seal_with_rng(&mut rng, &public.key(sealing), b"clue", b"hi", &mut all).unwrap();
     }
     assert_eq!(
         blake3::hash(&all).to_hex().as_str(),

@@ -1,10 +1,11 @@
 //! The content of a letter to a person's other devices.
 
 use crate::keys::secret_bytes;
-use crate::{Identity, MailError, Profile};
+use crate::{Identity, MailError, Profile, periods};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use omr_client::SecretKey;
+use omr_client::periods::PeriodSecrets;
 use omr_inbox::ReadMark;
 use omr_protocol::{ClueKey, Mismatch, ParamSet, hex};
 use serde::{Deserialize, Serialize};
@@ -51,12 +52,16 @@ pub(super) struct Successor {
     secret: String,
     /// The file of the clue key, in base64.
     clue_key: String,
+    /// The number of the first period with a secret and its state, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    periods: Option<String>,
     pub(super) profile: Profile,
 }
 
 impl Drop for Successor {
     fn drop(&mut self) {
         self.secret.zeroize();
+        self.periods.zeroize();
     }
 }
 
@@ -117,11 +122,14 @@ impl Update {
 impl Successor {
     /// Returns an identity as the other devices get it.
     ///
-    /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`.
+    /// Errors: `NoIdentity`, `File`, `Locked`, `Unlock`; `Keys` where secrets of periods are missing.
     pub(super) fn of(identity: &Identity) -> Result<Self, MailError> {
+        let secret = identity.secret(&identity.set()?)?;
+        let periods = periods::read(identity, &secret)?;
         Ok(Self {
             secret: STANDARD.encode(secret_bytes(&identity.home)?),
             clue_key: STANDARD.encode(identity.clue_key_bytes()?),
+            periods: periods.map(|periods| STANDARD.encode(periods.to_bytes())),
             profile: identity.profile.clone(),
         })
     }
@@ -136,6 +144,33 @@ impl Successor {
         decoded(&self.clue_key)
     }
 
+    /// Returns the secrets of periods; `None` if the identity has none.
+    ///
+    /// Errors: `Update`, `Period`.
+    pub(super) fn periods(&self) -> Result<Option<PeriodSecrets>, MailError> {
+        let Some(text) = &self.periods else {
+            return Ok(None);
+        };
+        let bytes = Zeroizing::new(decoded(text)?);
+        Ok(Some(PeriodSecrets::from_bytes(&bytes)?))
+    }
+
+    /// Returns the secret key.
+    fn secret_key(&self) -> Result<SecretKey, MailError> {
+        let set = ParamSet::named(&self.profile.params)?;
+        Ok(SecretKey::from_bytes(set.clue(), &self.secret()?)?)
+    }
+
+    /// Returns the file of the secrets of periods; `None` if the identity has none.
+    ///
+    /// Errors: `Update`, `Period`, `Params`, `Secret`.
+    pub(super) fn periods_file(&self) -> Result<Option<Vec<u8>>, MailError> {
+        match self.periods()? {
+            Some(periods) => Ok(Some(periods::sealed(&self.secret_key()?, &periods))),
+            None => Ok(None),
+        }
+    }
+
     /// Returns the id of the address, as 32 hexadecimal digits.
     pub(super) fn address_id(&self) -> Result<String, MailError> {
         let set = ParamSet::named(&self.profile.params)?;
@@ -144,8 +179,11 @@ impl Successor {
 
     /// Checks that the files are those of one identity.
     fn check(&self) -> Result<(), MailError> {
-        let set = ParamSet::named(&self.profile.params)?;
-        let secret = SecretKey::from_bytes(set.clue(), &self.secret()?)?;
+        let secret = self.secret_key()?;
+        if self.periods()?.is_none() && self.profile.periods.is_some() {
+            let keys = Mismatch::new("secrets of the address's periods", "none");
+            return Err(MailError::Update(keys.to_string()));
+        }
         let (expected, found) = (hex(&secret.address_id), self.address_id()?);
         if expected == found {
             Ok(())

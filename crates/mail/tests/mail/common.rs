@@ -4,6 +4,7 @@
 pub(crate) mod fake;
 
 use fake::{Fake, Maker};
+use omr_client::Words;
 use omr_detector::engine::on_cpu;
 use omr_detector::engines::{Costs, Engines, Job};
 use omr_detector::{Messages, Quiet};
@@ -75,13 +76,22 @@ impl Scene {
 
     /// Returns such a scene with an identity of these properties.
     pub(crate) async fn of(new: &NewIdentity) -> Self {
+        Self::of_words(new, None).await
+    }
+
+    /// Returns such a scene whose identity's keys are those of the words, if there are any.
+    pub(crate) async fn of_words(new: &NewIdentity, words: Option<&Words>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (keys, dropped) = (Keys::default(), Arc::default());
         let said = Arc::new(Mutex::new(Sealing::HpkeX25519));
         let maker = maker(keys.clone(), Arc::clone(&dropped), Arc::clone(&said));
         let fake = Fake::start(board(), maker).await;
         let home = Home::new(dir.path().join("home"));
-        let mut identity = Identity::create(&home, new).unwrap();
+        let made = match words {
+            Some(words) => Identity::of_words(&home, new, words),
+            None => Identity::create(&home, new),
+        };
+        let mut identity = made.unwrap();
         let server = Server {
             url: fake.url(),
             ca_certificate: None,
@@ -138,6 +148,7 @@ impl Scene {
             clue_key: key.to_bytes(set.clue()).unwrap(),
             terms: None,
             verifying_key: None,
+            period_keys: None,
         };
         let files = vec![Letter::from(b"not for her".to_vec()); count];
         omr_mail::send(&self.client, &to, &files, &ANY_LENGTH)

@@ -47,7 +47,14 @@ fn files_that_do_not_fit_together_are_not_restored() {
     let exported = ann.export().unwrap();
     let (header, files) = read(&exported);
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
-    assert_eq!(names, ["clue.key", "identity", "inbox.redb", "secret.key"]);
+    let expected = [
+        "clue.key",
+        "identity",
+        "inbox.redb",
+        "periods.key",
+        "secret.key",
+    ];
+    assert_eq!(names, expected);
     assert_eq!(write(&header, &files), **exported);
 
     let home = Home::new(dir.path().join("restored"));

@@ -11,6 +11,7 @@ mod export;
 mod fetch;
 mod identity;
 mod kept;
+mod periods;
 mod power;
 mod rotate;
 mod sealing;

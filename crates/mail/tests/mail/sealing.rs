@@ -19,6 +19,7 @@ fn old(scene: &Scene) -> Address {
     let address = Address {
         terms: None,
         verifying_key: None,
+        period_keys: None,
         ..scene.address()
     };
     Address::from_text(&address.to_text()).unwrap()

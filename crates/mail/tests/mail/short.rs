@@ -30,7 +30,7 @@ async fn a_short_address_gives_the_whole_and_nobody_is_asked_twice() {
 async fn a_lying_server_is_refused() {
     let scene = Scene::new(8).await;
     let (short, _) = publish(&scene.identity, &scene.client).await.unwrap();
-    let lies: [fn(&mut Address); 7] = [
+    let lies: [fn(&mut Address); 8] = [
         |address| address.sealing = 0,
         |address| address.server = "https://evil.example".into(),
         |address| address.bound += 1,
@@ -38,6 +38,7 @@ async fn a_lying_server_is_refused() {
         // A server cannot say that letters of somebody else are from this recipient.
         |address| address.verifying_key = vec![7; 32].into(),
         |address| address.verifying_key.clear(),
+        |address| address.period_keys.clear(),
         |address| {
             let mut key = address.clue_key.to_vec();
             *key.last_mut().unwrap() ^= 1;
@@ -54,6 +55,18 @@ async fn a_lying_server_is_refused() {
         assert!(error.to_string().contains("refused"), "{error}");
         scene.fake.with(|state| state.addresses = honest);
     }
+    // Keys of periods are signed.
+    let honest = scene.fake.with(|state| state.addresses.clone());
+    scene.fake.with(|state| {
+        state.addresses.values_mut().for_each(|address| {
+            let mut keys = address.period_keys.to_vec();
+            keys[40] ^= 1;
+            address.period_keys = keys.into();
+        });
+    });
+    let error = short.find(&scene.client).await.unwrap_err();
+    assert!(matches!(error, MailError::Period(_)), "{error}");
+    scene.fake.with(|state| state.addresses = honest);
     // The tag is valid only in its low bits.
     scene.fake.with(|state| {
         state

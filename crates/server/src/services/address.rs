@@ -6,6 +6,7 @@ use crate::shared::Shared;
 use crate::tokens::Right;
 use omr_api::v1::address_service_server::AddressService;
 use omr_api::{address_fingerprint, v1};
+use omr_protocol::periods::PeriodKeys;
 use omr_protocol::{ClueKey, Sealing};
 use prost::Message;
 use std::sync::Arc;
@@ -47,6 +48,24 @@ impl Addresses {
     }
 }
 
+/// Returns the first period after those whose keys an address contains; 0 if it contains none.
+///
+/// Errors: INVALID_ARGUMENT unless the owner of the address signed the keys.
+fn periods_end(address: &v1::Address) -> Result<u32, Status> {
+    let keys = &address.period_keys;
+    if keys.is_empty() {
+        return Ok(0);
+    }
+    let signer = address.verifying_key.as_ref().try_into();
+    let signer = signer.map_err(|_| {
+        let found = address.verifying_key.len();
+        refuse::invalid("verifying_key", "32 bytes with period_keys", found)
+    })?;
+    let keys = PeriodKeys::from_bytes(keys, signer);
+    let keys = keys.map_err(|error| Status::invalid_argument(format!("period_keys: {error}")))?;
+    Ok(keys.end())
+}
+
 #[tonic::async_trait]
 impl AddressService for Addresses {
     async fn publish_address(
@@ -60,10 +79,13 @@ impl AddressService for Addresses {
             };
             self.0.callers.take(&caller, 1)?;
             let fingerprint = self.fingerprint(&address)?;
+            let periods_end = periods_end(&address)?;
             let shared = self.0.clone();
             blocking(move || {
                 let bytes = address.encode_to_vec();
-                shared.addresses.publish(&caller, fingerprint, bytes)
+                shared
+                    .addresses
+                    .publish(&caller, fingerprint, bytes, periods_end)
             })
             .await?;
             let days = self.0.config.limits.address_days;

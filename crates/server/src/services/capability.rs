@@ -2,6 +2,7 @@
 
 use crate::refuse;
 use crate::shared::Shared;
+use crate::status::now;
 use crate::tokens::Right;
 use omr_api::v1;
 use omr_api::v1::capability_service_server::CapabilityService;
@@ -33,6 +34,7 @@ pub(super) fn board(shared: &Shared) -> Result<v1::Board, Status> {
         history_start: history.start,
         ledger: shared.config.board.ledger.clone().unwrap_or_default(),
         next_height: tip.map_or(0, |tip| tip.height + 1),
+        time: now(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The service over the network, in this process, with small parameters.
 
 mod access;
+mod addresses;
 mod attacks;
 mod board;
 mod bound;

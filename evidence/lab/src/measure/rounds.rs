@@ -5,6 +5,8 @@ use crate::measure::{DigestBench, Setting, Subject, Workload, failure_log2};
 use chacha20::ChaCha20Rng;
 use clap::Args;
 use omr_client::identity;
+use omr_client::letter::{Place, Reader};
+use omr_client::periods::PeriodSecrets;
 use omr_client::rounds::{RoundsRecipient, key, write_key};
 use omr_client::{Retrieved, SecretKey};
 use omr_console::peak_rss_bytes;
@@ -93,6 +95,9 @@ pub struct RoundsFigures {
     pub ask_ms: f64,
     /// Milliseconds of a recipient from the answer's bytes to payloads.
     pub read_ms: f64,
+    /// Milliseconds of a recipient for opening every place of an answer with the permanent sealing key and those of two
+    /// periods.
+    pub open_ms: f64,
     /// The number of pertinent messages that were not found, of all recipients.
     pub missed: usize,
     /// The number of other messages that were found, of all recipients.
@@ -222,6 +227,7 @@ impl RoundsBench {
             find_ms: f64::INFINITY,
             ask_ms: f64::INFINITY,
             read_ms: f64::INFINITY,
+            open_ms: people[0].open_ms(&params, bytes, &mut rng),
             missed: 0,
             false_positives: 0,
             exact: 0,
@@ -391,6 +397,21 @@ impl Person {
             secret,
             address,
         }
+    }
+
+    /// Returns the least milliseconds of five openings of all places of an answer.
+    fn open_ms(&self, params: &RoundsParams, payload_bytes: usize, rng: &mut ChaCha20Rng) -> f64 {
+        let place = Place {
+            board_id: BOARD,
+            params: params.name().to_owned(),
+            sealing: Sealing::HpkeX25519,
+            payload_bytes,
+        };
+        let periods = PeriodSecrets::generate(0, rng);
+        let reader = Reader::new(&params.clue, &self.secret, &place).with_periods(&periods, 1);
+        let places = params.fetch.spec().buckets;
+        let opened = (0..5).map(|_| timed(|| reader.pad(places)).1);
+        1e3 * opened.fold(f64::INFINITY, f64::min)
     }
 
     /// Reads a scan and fetches until nothing waits.

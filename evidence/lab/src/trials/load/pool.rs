@@ -4,7 +4,7 @@
 
 use crate::trials::TrialError;
 use crate::trials::chaos::people::board_id;
-use omr_client::seal::{SealPublic, seal};
+use omr_client::seal::{SealKey, SealPublic, seal};
 use omr_client::{BoundSender, ClueSeed, identity, os_rng};
 use omr_protocol::clue::{Binding, BoundClue, OFFSET_LEN};
 use omr_protocol::{ClueKey, ClueKind, ParamSet, Sealing};
@@ -84,8 +84,7 @@ impl Pool {
 pub(crate) struct Writer<'a> {
     set: &'a ParamSet,
     sender: BoundSender,
-    public: SealPublic,
-    sealing: Sealing,
+    sealing_key: SealKey,
     context: Vec<u8>,
     content: usize,
 }
@@ -103,11 +102,11 @@ impl<'a> Writer<'a> {
                 "expected a board with payloads of at least {least} bytes, found {bytes}"
             )));
         }
+        let public = SealPublic::from_bytes(&key.seal).map_err(TrialError::own)?;
         Ok(Self {
             set,
             sender: BoundSender::new(set.clue(), key, board_id(board)?),
-            public: SealPublic::from_bytes(&key.seal).map_err(TrialError::own)?,
-            sealing,
+            sealing_key: public.key(sealing),
             context: [&board.board_id[..], board.params_id.as_bytes()].concat(),
             content: bytes - sealing.overhead(),
         })
@@ -129,14 +128,7 @@ impl<'a> Writer<'a> {
         let mut content = vec![0; self.content];
         rng.fill_bytes(&mut content);
         let mut payload = Vec::new();
-        seal(
-            &self.public,
-            self.sealing,
-            &self.context,
-            &content,
-            &mut payload,
-        )
-        .map_err(TrialError::own)?;
+        seal(&self.sealing_key, &self.context, &content, &mut payload).map_err(TrialError::own)?;
         let clue = self.sender.clue(&ClueSeed::generate(&mut rng), &payload);
         Ok((clue, payload))
     }

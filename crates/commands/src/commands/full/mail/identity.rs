@@ -14,6 +14,7 @@ use crate::commands::full::mail::identity::backup::{ID_SAFE, IdExport, IdImport,
 pub(super) use crate::commands::full::mail::identity::devices::follow_others;
 use crate::commands::full::mail::identity::devices::{DEVICES, IdSync};
 use crate::commands::full::mail::identity::rotate::{IdForget, IdRotate};
+use crate::commands::full::mail::time::time;
 use crate::commands::full::mail::{HomeArg, ServerArgs, unlocked};
 use crate::commands::full::network::connect;
 use crate::commands::keygen::SECRET_KEY;
@@ -30,6 +31,7 @@ use omr_mail::{
     publish_again, register, revoke,
 };
 use omr_protocol::params::DEFAULT;
+use omr_protocol::periods::period_start;
 use omr_protocol::{ClueKind, Mismatch, Scheme, Sealing};
 use omr_remote::Client;
 use serde::Serialize;
@@ -232,6 +234,8 @@ struct Shown {
     birthday: u64,
     /// Whether the identity has other devices.
     linked: bool,
+    /// The time in seconds since 1970 until which the address has keys of periods; absent if it has none.
+    period_keys_until: Option<u64>,
 }
 
 /// An identity that was replaced and is still read.
@@ -320,6 +324,13 @@ async fn new(args: &IdNew, ui: &Ui) -> Result<(), CliError> {
             Some(birthday) => format!("{whose}: the first fetch begins with message {birthday}"),
             None => format!("{whose}: the first fetch looks at the whole board"),
         });
+        let is_sealed = identity.profile.sealing != Some(Sealing::None);
+        if is_sealed && identity.period_keys()?.is_none() {
+            ui.note(
+                "there is no periods.key: letters are sealed to a permanent key, and those that were sealed to keys of \
+                 periods are lost",
+            );
+        }
     }
     if let Some(server) = &server {
         home.set_server(server)?;
@@ -560,7 +571,9 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         name: key.name.clone(),
         registered: key.registered,
     };
+    let period_keys = address.period_keys.as_ref();
     let shown = Shown {
+        period_keys_until: period_keys.map(|keys| period_start(keys.end())),
         home: identity.home.dir().to_owned(),
         params: profile.params.clone(),
         scheme: Scheme::from_tag(profile.scheme).map(Scheme::name),
@@ -617,6 +630,10 @@ fn print_report(identity: &Identity, json: bool) -> Result<(), CliError> {
         "in the clear"
     };
     text += &format!("{SECRET_KEY:<12} {locked}\n");
+    text += &match shown.period_keys_until {
+        Some(until) => format!("periods      30 days each, keys until {}\n", time(until)),
+        None => "periods      none: letters are sealed to a permanent key\n".to_owned(),
+    };
     if shown.linked {
         text += "devices      linked with others\n";
     }
