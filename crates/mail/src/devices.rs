@@ -79,7 +79,10 @@ impl Home {
         }
         let mut devices = Devices::default();
         devices.observe(self, unix_now())?;
-        devices.contacts.values_mut().for_each(|at| at.told = true);
+        devices
+            .contacts
+            .values_mut()
+            .for_each(|at| at.shared = true);
         devices
             .addresses
             .insert(address_id(&Identity::open(self)?)?);
@@ -128,13 +131,13 @@ pub async fn share(home: &Home, client: &Client) -> Result<u64, MailError> {
     let marks = inbox.unshared()?;
     let mut update = Devices::change(home, |devices| {
         devices.observe(home, unix_now())?;
-        devices.untold(home)
+        devices.unshared(home)
     })??;
     update.read = marks.values().cloned().collect();
     if !update.is_empty() {
         messages += post(&Identity::open(home)?, client, &update).await?;
         inbox.mark_shared(marks.into_keys())?;
-        Devices::change(home, |devices| devices.told(&update))?;
+        Devices::change(home, |devices| devices.mark_shared(&update))?;
     }
     Ok(messages)
 }

@@ -32,7 +32,7 @@ pub(super) struct Changed {
     /// The fingerprint of the address; `None` if the contact was removed.
     fingerprint: Option<String>,
     /// Whether the other devices know.
-    pub(super) told: bool,
+    pub(super) shared: bool,
 }
 
 impl Devices {
@@ -71,11 +71,11 @@ impl Devices {
             }
             // A change here is later than the one that it replaces, whatever the clocks show.
             let time = known.map_or(now, |known| now.max(known.time + 1));
-            let told = false;
+            let shared = false;
             let changed = Changed {
                 time,
                 fingerprint,
-                told,
+                shared,
             };
             self.contacts.insert(name, changed);
         }
@@ -83,9 +83,9 @@ impl Devices {
     }
 
     /// Returns what the other devices do not know, without read marks.
-    pub(super) fn untold(&self, home: &Home) -> Result<Update, MailError> {
+    pub(super) fn unshared(&self, home: &Home) -> Result<Update, MailError> {
         let mut update = Update::default();
-        for (name, changed) in self.contacts.iter().filter(|(_, changed)| !changed.told) {
+        for (name, changed) in self.contacts.iter().filter(|(_, changed)| !changed.shared) {
             let address = match changed.fingerprint {
                 Some(_) => Some(home.contact(name)?.to_text()),
                 None => None,
@@ -95,16 +95,16 @@ impl Devices {
                 .contacts
                 .insert(name.clone(), Contact { time, address });
         }
-        let forgotten = self.forgotten.iter().filter(|(_, told)| !**told);
+        let forgotten = self.forgotten.iter().filter(|(_, shared)| !**shared);
         update.forgotten = forgotten.map(|(id, _)| id.clone()).collect();
         Ok(update)
     }
 
     /// Records that the other devices know of an update.
-    pub(super) fn told(&mut self, update: &Update) {
+    pub(super) fn mark_shared(&mut self, update: &Update) {
         for (name, contact) in &update.contacts {
             if let Some(changed) = self.contacts.get_mut(name) {
-                changed.told |= changed.time == contact.time;
+                changed.shared |= changed.time == contact.time;
             }
         }
         self.forget(&update.forgotten);
@@ -146,11 +146,11 @@ impl Devices {
                 }
                 changes += 1;
             }
-            let (time, told) = (contact.time, true);
+            let (time, shared) = (contact.time, true);
             let changed = Changed {
                 time,
                 fingerprint,
-                told,
+                shared,
             };
             self.contacts.insert(name.clone(), changed);
         }
