@@ -3,10 +3,10 @@
 //!
 //! `cargo run --release --example mail` prints `letter 1: hello Alice`.
 
-use omr_mail::{Address, Home, Identity, Inbox, Letter, NewIdentity, Reader, Rules};
-use omr_mail::{collect, register, send};
-use omr_protocol::{ClueKind, Sealing};
-use omr_remote::{Client, Endpoint};
+use omr::mail::{Address, Home, Identity, Inbox, Letter, NewIdentity, Reader, Rules};
+use omr::mail::{collect, register, send};
+use omr::protocol::{ClueKind, Sealing};
+use omr::remote::{Client, Endpoint};
 use omr_server::{Config, Server};
 
 #[tokio::main]

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release --example query` prints `the server sees: ..` and the rows `Zug` and `Chur`.
 
-use omr_client::os_rng;
+use omr::client::os_rng;
 use omr_pdq::{Answer, Client, Params, Quiet, SecretKey, Server};
 use omr_table::{ImportOptions, Query, import_csv};
 use std::io::Cursor;

@@ -3,11 +3,11 @@
 //!
 //! `cargo run --release --example retrieval` prints `message 1: hello Alice`.
 
-use omr_client::letter::{Piece, Place, Reader, Writer};
-use omr_client::{decode, identity, os_rng, write_detection_key};
-use omr_detector::engine::{Task, on_cpu};
-use omr_detector::{Messages, Quiet, placement_seed};
-use omr_protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
+use omr::client::letter::{Piece, Place, Reader, Writer};
+use omr::client::{decode, identity, os_rng, write_detection_key};
+use omr::detector::engine::{Task, on_cpu};
+use omr::detector::{Messages, Quiet, placement_seed};
+use omr::protocol::{ClueKind, EngineKind, ParamSet, Request, Response, Sealing};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A small set for tests, which protects nothing. `sophomr-v5` is the secure one.

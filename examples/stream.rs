@@ -3,12 +3,12 @@
 //!
 //! `cargo run --release --example stream` prints `messages 0..2: first`, then `messages 2..4: second`.
 
-use omr_client::letter::{Piece, Place, Reader, Writer};
-use omr_client::{decode, identity, os_rng, write_detection_key};
-use omr_detector::instantomr::{InstantDetector, Session};
-use omr_detector::placement_seed;
-use omr_protocol::instantomr::{InstantKey, InstantPlan};
-use omr_protocol::{ClueKind, DigestHeader, EngineKind, ParamSet, Request, Response, Sealing};
+use omr::client::letter::{Piece, Place, Reader, Writer};
+use omr::client::{decode, identity, os_rng, write_detection_key};
+use omr::detector::instantomr::{InstantDetector, Session};
+use omr::detector::placement_seed;
+use omr::protocol::instantomr::{InstantKey, InstantPlan};
+use omr::protocol::{ClueKind, DigestHeader, EngineKind, ParamSet, Request, Response, Sealing};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

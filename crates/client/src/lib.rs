@@ -33,11 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program with all parties, including a detector (`examples/retrieval.rs`):
-//!
-//! ```ignore
-#![doc = include_str!("../retrieval.rs")]
-//! ```
+//! The crate `omr` has a program with all parties, including a detector.
 #![forbid(unsafe_code)]
 
 mod bound;

@@ -5,11 +5,7 @@
 //!
 //! An [`engine::Engine`] loads detection keys. [`engines::Engines`] contains the loaded keys of a recipient, each a
 //! [`sophomr::Detector`] or an [`instantomr::InstantDetector`], and answers a request about the messages of a
-//! [`MessageSource`], for example [`Messages`]. A program with all parties (`examples/retrieval.rs`):
-//!
-//! ```ignore
-#![doc = include_str!("../retrieval.rs")]
-//! ```
+//! [`MessageSource`], for example [`Messages`]. The crate `omr` has a program with all parties.
 #![forbid(unsafe_code)]
 
 mod bound_to;

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use crate::error::XtaskError;
 
-/// Prefix of the crates that the drawing is about.
+/// Prefix of the crates that the drawing is about, and the name of the one without it.
 const PREFIX: &str = "omr-";
+const FACADE: &str = "omr";
 /// The folder of crates that measure, test and compare.
 const EVIDENCE: &str = "evidence";
 
@@ -89,14 +90,23 @@ impl From<Target> for Root {
     }
 }
 
+/// The name of one of our crates in the drawing.
+fn drawn(name: &str) -> Option<&str> {
+    if name == FACADE {
+        Some(name)
+    } else {
+        name.strip_prefix(PREFIX)
+    }
+}
+
 impl From<Package> for Crate {
     fn from(package: Package) -> Self {
-        let short = package.name.strip_prefix(PREFIX);
-        let other = |name: &String| !name.starts_with(PREFIX);
+        let short = drawn(&package.name);
+        let other = |name: &String| drawn(name).is_none();
         let names = package.dependencies.iter().map(|found| found.name.clone());
         let external = names.filter(other).collect();
         let uses = package.dependencies.iter().filter_map(|found| {
-            let name = found.name.strip_prefix(PREFIX)?.to_string();
+            let name = drawn(&found.name)?.to_string();
             Some(Use {
                 name,
                 dev: found.kind.as_deref() == Some("dev"),

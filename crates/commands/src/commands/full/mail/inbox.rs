@@ -209,7 +209,8 @@ out your secret, one answer at a time. Consider who may have sent that many mess
 and reveals nothing.
 
 `omr inbox rebuild` is for a damaged inbox: the file stays under another name, and all messages are requested \
-again. --audit exits with 1 if a canary is missing: the detector left messages out.";
+again; letters to keys of periods that have ended do not open any more, but those of an identity from words do in a new \
+folder. --audit exits with 1 if a canary is missing: the detector left messages out.";
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -1,1 +1,0 @@
-../../examples/retrieval.rs
