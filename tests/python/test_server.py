@@ -1,16 +1,18 @@
 """The client against a real server, and against the commands that read what it sends."""
 
+import dataclasses
 import json
 import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 import grpc
 from blake3 import blake3
 from omr_client import digests, instant, parts, remote, rounds
-from omr_client.address import read_address
+from omr_client.address import period_at, read_address
 from omr_client.clues import BoundSender
 from omr_client.frames import ClueKey, SecretKey
 
@@ -50,11 +52,15 @@ class Scene:
         return done.stdout
 
     def identity(self, name, *more):
-        """Makes an identity and gives the clue key of its address."""
+        """Makes an identity and gives the clue key of its address, whose sealing key is the permanent one."""
         self.omr("id", "new", "--home", name, "--server", self.url, "--bound", str(BOUND), *more)
-        server, clue_key = read_address(self.omr("address", "--home", name).decode())
+        return self.address(name)[0]
+
+    def address(self, name):
+        """The clue key of an identity's address, and its keys of periods."""
+        server, clue_key, periods = read_address(self.omr("address", "--home", name).decode())
         assert server == self.url
-        return ClueKey.read(clue_key)
+        return ClueKey.read(clue_key), periods
 
     def inbox(self, name):
         """First lines of the letters that are new to a recipient."""
@@ -117,9 +123,23 @@ class LettersAtTheTinySet(unittest.TestCase):
         with self.assertRaisesRegex(digests.Overflow, f"^{len(self.indices)} messages, 2 fit"):
             digests.read_letters(digest, secret)
 
+    def test_a_letter_to_the_key_of_the_present_period_arrives(self):
+        scene = Scene(TINY)
+        self.addCleanup(scene.close)
+        scene.identity("ann", "--scheme", "sophomr")
+        key, periods = scene.address("ann")
+        present, server = period_at(time.time()), remote.Server(scene.url)
+        self.assertEqual(sorted(periods), list(range(present, present + 24)))
+        for period, content in [(present, b"in time"), (present + 2, b"too early")]:
+            to = dataclasses.replace(key, x25519=periods[period])
+            server.post(remote.write_letter(server.board, to, content))
+        self.assertEqual(scene.inbox("ann"), ["in time"])
+
     def test_letters_of_the_command_are_read_here(self):
         scene = Scene(TINY)
         self.addCleanup(scene.close)
+        # Keys of `omr keygen` have no periods, whose secrets are not read here.
+        scene.omr("keygen", "--params", TINY, "--scheme", "sophomr", "--out", "ann")
         scene.identity("ann", "--scheme", "sophomr")
         (scene.path / "ann.txt").write_bytes(scene.omr("address", "--home", "ann"))
         contents = [b"short", b"line\n" * 200]
