@@ -58,3 +58,12 @@ def test_the_docstring_of_the_package_is_true(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert doctest.testmod(omr).failed == 0 and doctest.testmod(omr).attempted
     assert os.listdir(tmp_path) == []
+
+
+def test_the_front_page_runs(capsys):
+    exec(BLOCK.search((ROOT / "python" / "README.md").read_text()).group(1), {})
+    assert capsys.readouterr().out == "[b'hello Alice']\n"
+
+
+def test_the_package_has_a_version():
+    assert re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", omr.__version__)

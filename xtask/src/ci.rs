@@ -7,15 +7,15 @@ use std::time::Instant;
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{
-    browser, builds, built, cuda, deny, hardware, pages, proto, python, sizes, targets, test,
-    timing, trials, web, wheel,
+    browser, builds, built, cuda, deny, golang, hardware, pages, proto, python, sizes, targets,
+    test, timing, trials, typescript, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 18] = [
+    let steps: [(&str, Step<'_>); 20] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -61,6 +61,8 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         ("browser", &|| browser::check(root)),
         ("web", &|| web::check(root, false)),
         ("python", &|| python::check(root)),
+        ("typescript", &|| typescript::check(root)),
+        ("go", &|| golang::check(root)),
         ("wheel", &|| wheel::check(root)),
     ];
     for (name, step) in steps {

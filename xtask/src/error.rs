@@ -29,8 +29,10 @@ pub(crate) enum XtaskError {
     Bindings { reason: String },
     #[error("cargo metadata: {0}")]
     Metadata(#[from] serde_json::Error),
-    #[error("{}: expected what `cargo xtask cuda --write`, `cargo xtask gpu --page`, `figures` or `web --real` writes, found another text", path.display())]
+    #[error("{}: expected what `cargo xtask cuda --write`, `go --write`, `gpu --page`, `figures` or `web --real` writes, found another text", path.display())]
     Stale { path: PathBuf },
+    #[error("expected Go files as gofmt writes them, found others: {found}")]
+    Unformatted { found: String },
     #[error("{}: expected CUDA's compiler below it, found none", path.display())]
     NoCompiler { path: PathBuf },
     #[error("{}: expected the line `{expected}`", path.display())]

@@ -14,6 +14,7 @@ mod error;
 mod figures;
 mod files;
 mod fuzz;
+mod golang;
 mod gpu;
 mod hardware;
 mod lengths;
@@ -28,6 +29,7 @@ mod test;
 mod timing;
 mod tools;
 mod trials;
+mod typescript;
 mod venv;
 mod web;
 mod wheel;
@@ -42,7 +44,8 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
-                          cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python, wheel
+                          cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python,
+                          typescript, go, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
@@ -62,6 +65,9 @@ usage: cargo xtask <command>
   web [--real]            the package for browsers: built, and tested in node and Chromium with a running server
                           (--real: with the sets that servers have, whose figures and pictures it writes into docs)
   python                  a client in Python, written from the documents alone, against a running server
+  typescript              the sender in TypeScript against the known answers and a running server
+  go [--write]            the sender in Go against the known answers and a running server, its calls as they are generated
+                          from the protocol (or: generate them anew)
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
                           for other systems; --figures: that one measured at full size)
@@ -119,6 +125,9 @@ fn run() -> Result<(), XtaskError> {
         ["web"] => web::check(root, false),
         ["web", "--real"] => web::check(root, true),
         ["python"] => python::check(root),
+        ["typescript"] => typescript::check(root),
+        ["go"] => golang::check(root),
+        ["go", "--write"] => golang::renew(root),
         ["wheel"] => wheel::check(root),
         ["dist"] => dist::make(root, None),
         ["dist", "--tag", tag] => dist::make(root, Some(tag)),

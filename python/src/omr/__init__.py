@@ -9,6 +9,8 @@
 [(0, 'letter.txt', b'hello Alice')]
 """
 
+from importlib.metadata import version as _version
+
 from omr._omr import (
     Board,
     BoardInfo,
@@ -69,6 +71,9 @@ from omr.errors import (
     WordsError,
 )
 
+#: The version of the package.
+__version__ = _version("oblivious-omr")
+
 __all__ = [
     "AccessError",
     "AddressError",
@@ -124,5 +129,6 @@ __all__ = [
     "Watch",
     "Words",
     "WordsError",
+    "__version__",
     "parameter_sets",
 ]

@@ -55,8 +55,12 @@ const COMMANDS: [&str; 15] = [
 ];
 
 /// Blocks of other languages, and the tests that run them.
-const ELSEWHERE: [(&str, &str, &str); 1] =
-    [("docs/python.md", "python", "python/tests/test_docs.py")];
+const ELSEWHERE: [(&str, &str, &str); 4] = [
+    ("docs/python.md", "python", "python/tests/test_docs.py"),
+    ("python/README.md", "python", "python/tests/test_docs.py"),
+    ("go/README.md", "go", "go/vectors_test.go"),
+    ("ts/README.md", "ts", "ts/test/server.mjs"),
+];
 
 /// Folders of a machine, which are replaced by folders of the test.
 const FOLDERS: [&str; 6] = [
@@ -237,7 +241,8 @@ pub(crate) fn pages(name: &str) -> Vec<String> {
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let first = words.next().unwrap_or_default();
-    COMMANDS.contains(&first) && words.next().is_some()
+    // The arrow of a drawing is none.
+    COMMANDS.contains(&first) && words.next().is_some_and(|second| second != "<-")
 }
 
 #[test]
