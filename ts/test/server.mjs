@@ -67,11 +67,11 @@ test("the program of the front page sends a letter", async (t) => {
   const short = (await omr("id", "publish", "--home", "ann")).split(/\s/)[0];
   const page = await readFile(join(process.env.OMR_ROOT, "ts/README.md"), "utf8");
   let program = page.match(/```ts\n([^]*?)```/)[1];
-  for (const [shown, meant] of [["oblivious-omr-sender", "./index.js"], ["https://mail.example.org:7600", url], ["omr1..", short]]) {
+  for (const [shown, meant] of [["oblivious-omr-sender", "../dist/index.js"], ["https://mail.example.org:7600", url], ["omr1..", short]]) {
     assert.ok(program.includes(shown), shown);
     program = program.replace(shown, meant);
   }
-  const file = new URL("../dist/front-page.js", import.meta.url);
+  const file = new URL("front-page.js", import.meta.url);
   await writeFile(file, program);
   await import(file);
   assert.deepEqual(await inbox(), [["hello.txt", "hello"]]);
