@@ -247,7 +247,7 @@ class Identity:
         self, *files: Digest | Scan | FetchQuery | FetchAnswer, sealing: _Sealing | None = None
     ) -> Decoded:
         """Returns the letters in files of one board. Pass all files with parts of a letter in one call, and each answer
-        with its scan and its query.
+        with its scan and its query. Letters that are sealed to keys of periods are left out: an `Inbox` opens them.
 
         `sealing` is the expected sealing; without it, a board that does not seal causes an `UnsealedWarning`.
         """

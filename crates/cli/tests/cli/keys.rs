@@ -660,6 +660,18 @@ fn a_readable_secret_is_reported() {
     );
 }
 
+#[test]
+fn letters_to_keys_of_periods_are_left_to_the_inbox() {
+    let scene = Scene::new("hpke-x25519", 612);
+    scene.write("letter", b"hello");
+    scene.post("alice", &["letter"]).quietly();
+    scene.digest(3, &[]).quietly();
+    scene.write("alice/periods.key", b"secrets");
+    let done = scene.decode(&[]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stderr.contains("`omr inbox` reads them"), "{done:?}");
+}
+
 /// A hybrid identity has two keys at the server, and so has each identity that it replaced, until that is forgotten.
 #[test]
 fn a_hybrid_identity_rotates_more_than_once_before_it_must_forget() {

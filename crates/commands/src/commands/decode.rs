@@ -126,11 +126,19 @@ struct Decoded {
     failed: Option<CliError>,
 }
 
+/// The secrets of an identity's periods, which its inbox alone uses.
+const PERIODS_KEY: &str = "periods.key";
+
 pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     Output::folder(&args.out)?;
     let secret = Framed::open_any(&args.secret_key, &[Kind::SecretKey, Kind::Locked])?;
     let set = secret.set()?;
     let digests = digests(args, &set, &secret.header.params_id)?;
+    if args.secret_key.with_file_name(PERIODS_KEY).exists() {
+        ui.warn(
+            "letters that are sealed to keys of periods are not opened: `omr inbox` reads them",
+        );
+    }
     let mut kept = Kept::open(args, digests[0].contents.board_id(), &secret.header)?;
     let secret = opened(secret, Kind::SecretKey, &args.passphrase)?;
     let secret = io::read_secret_key(secret, set.clue())?;
