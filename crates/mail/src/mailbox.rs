@@ -49,11 +49,11 @@ impl Mailbox {
         mut identity: Identity,
         open: fn(&Home) -> Result<Inbox, MailError>,
     ) -> Result<Self, MailError> {
+        let reader = Reader::new(&identity)?;
         let inbox = open(&identity.home)?;
         if inbox.fetches() {
             identity.renew_periods()?;
         }
-        let reader = Reader::new(&identity)?;
         let (retired, unread) = Retired::all(&identity.home, open)?;
         Ok(Self {
             identity,
