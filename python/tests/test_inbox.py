@@ -308,6 +308,8 @@ def test_letters_are_read_beside_a_program_that_fetches(ann, bob, homes):
         try:
             deadline = time.monotonic() + 30
             while time.monotonic() < deadline:
+                # Time for the command to begin: it ends where it finds the inbox open to fetch.
+                time.sleep(2)
                 with omr.Inbox.open(homes / "ann") as beside:
                     try:
                         beside.retry_damaged()
