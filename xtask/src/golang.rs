@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
-use crate::{built, files, npm};
+use crate::{built, files, npm, proto};
 
 /// The folder of the module, below the root.
 const MODULE: &str = "go";
@@ -70,12 +70,8 @@ fn generate(root: &Path, tools: &Path) -> Result<PathBuf, XtaskError> {
     let mut folders = vec![bin];
     folders.extend(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).unwrap_or(path);
-    let mut buf = Command::new(tools.join("node_modules/.bin/buf"));
-    buf.current_dir(root.join(MODULE))
-        .arg("generate")
-        .env("PATH", path)
-        .env("BUF_CACHE_DIR", tools.join("buf-cache"));
-    succeed(&mut buf)?;
+    let mut buf = proto::buf(tools, &root.join(MODULE), &["generate"]);
+    succeed(buf.env("PATH", path))?;
     Ok(out.join(CALLS))
 }
 

@@ -100,7 +100,7 @@ fn finds_a_break(root: &Path, npm: &Path) -> Result<(), XtaskError> {
     }
 }
 
-fn buf(npm: &Path, folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn buf(npm: &Path, folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(npm.join("node_modules/.bin/buf"));
     command
         .current_dir(folder)

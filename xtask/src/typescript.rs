@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::ci::succeed;
 use crate::error::XtaskError;
-use crate::{built, files, npm};
+use crate::{built, files, npm, proto};
 
 /// Compiles the package below `target/`, and runs its tests against the known answers and a server.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
@@ -22,11 +22,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         files::copy(&from.join(name), &package.join(name))?;
     }
     files::clear(&package.join("dist"))?;
-    let mut buf = Command::new(tools.join("node_modules/.bin/buf"));
-    buf.current_dir(&package)
-        .arg("generate")
-        .env("BUF_CACHE_DIR", tools.join("buf-cache"));
-    succeed(&mut buf)?;
+    succeed(&mut proto::buf(&tools, &package, &["generate"]))?;
     let mut compiler = Command::new(package.join("node_modules/.bin/tsc"));
     succeed(compiler.current_dir(&package).args(["--project", "."]))?;
     let mut tests = Command::new("node");
