@@ -49,16 +49,16 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         ];
         let rest = ["--features", features, "--", "-D", "warnings"];
         cargo(root, &[&lint[..], &rest].concat(), None)?;
-        let crates = crates(root, &["-e", "normal", "--features", features])?;
+        let crates = crates(root, "omr-cli", &["-e", "normal", "--features", features])?;
         println!("omr with features {features:?}: {} crates", crates.len());
         judge(&build, &crates)?;
     }
     Ok(())
 }
 
-/// Names and versions of what a build of the command is made of.
-pub(crate) fn crates(root: &Path, args: &[&str]) -> Result<BTreeSet<String>, XtaskError> {
-    let mut command = cargo_command(root, &["tree", "-p", "omr-cli", "--prefix", "none"]);
+/// Names and versions of what a build of a package is made of.
+pub(crate) fn crates(root: &Path, package: &str, args: &[&str]) -> Result<BTreeSet<String>, XtaskError> {
+    let mut command = cargo_command(root, &["tree", "-p", package, "--prefix", "none"]);
     command.args(args);
     let tree = printed(&mut command)?;
     Ok(parse(&String::from_utf8_lossy(&tree)))

@@ -1,19 +1,24 @@
-//! The parts of a release, below `target/dist`: archives of the command and the source, the wheel, the book, a bill
-//! of materials, the image of a container, and digests of all of them.
+//! The parts of a release, below `target/dist`: archives and packages of the command with the page for letters, packages
+//! for npm, wheels, the chart, the image of a container, the source, the book, a bill of materials, digests of all.
 
 mod archive;
+mod chart;
 mod command;
+mod contents;
+mod debian;
 mod image;
 mod materials;
+mod packages;
+mod sign;
+mod trial;
 mod version;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
-use crate::{book, wheel};
+use crate::{book, built, files, npm, web, wheel};
 
 /// A release that is being made.
 struct Release<'a> {
@@ -21,51 +26,81 @@ struct Release<'a> {
     version: &'static str,
     /// The commit's time, which stands in archives in place of the clock's.
     epoch: String,
-    /// Where its files go.
+    /// The folder that its files are written to.
     out: PathBuf,
+    /// Whether archives are made as small as they get, which takes minutes.
+    is_small: bool,
 }
 
-impl Release<'_> {
+impl<'a> Release<'a> {
+    /// Begins a release in an empty folder.
+    fn begin(
+        root: &'a Path,
+        version: &'static str,
+        out: &str,
+        is_small: bool,
+    ) -> Result<Self, XtaskError> {
+        Ok(Self {
+            root,
+            version,
+            epoch: git(root, &["log", "-1", "--format=%ct"])?,
+            out: fresh(&root.join(out))?,
+            is_small,
+        })
+    }
+
     /// The path of a file of the release: `omr-VERSION` and what follows.
     fn file(&self, rest: &str) -> PathBuf {
         self.out.join(format!("omr-{}{rest}", self.version))
     }
 }
 
-/// Makes all files of a release; with a tag, that of its commit, without one a rehearsal.
+/// Makes all files of a release and installs those of this system into empty folders; with a tag, those of its commit,
+/// without one a rehearsal.
 pub(crate) fn make(root: &Path, tag: Option<&str>) -> Result<(), XtaskError> {
     let version = version::checked(root, tag)?;
-    let out = fresh(&root.join("target/dist"))?;
-    let epoch = git(root, &["log", "-1", "--format=%ct"])?;
-    let release = Release {
-        root,
-        version,
-        epoch,
-        out,
+    let release = Release::begin(root, version, "target/dist", true)?;
+    let Some(page) = web::built(root)? else {
+        return npm::skip("dist", "npm");
     };
-    command::archives(&release)?;
+    let Some(contents) = command::packages(&release, &page)? else {
+        return npm::skip("dist", "python");
+    };
     let source = archive::source(&release)?;
     materials::list(&release, &source)?;
     for wheel in wheel::release(root, true)? {
         copy_into(&wheel, &release.out)?;
     }
     archive::tar(&release, "-book", &book::build(root)?)?;
-    image::save(&release)?;
-    sums(&release.out)
+    packages::npm(&release, &page)?;
+    chart::pack(&release)?;
+    image::save(&release, command::HOST)?;
+    let upgrade = debian::pack(&release, command::HOST, &contents, "+upgrade")?;
+    trial::all(&release, command::HOST, &upgrade)?;
+    files::remove(&upgrade)?;
+    sign::sums(&release)
 }
 
-/// Digests of all files, as `sha256sum --check` reads them.
-fn sums(out: &Path) -> Result<(), XtaskError> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(out).map_err(XtaskError::io(out))? {
-        names.push(entry.map_err(XtaskError::io(out))?.file_name());
-    }
-    names.sort();
-    let mut command = Command::new("sha256sum");
-    let sums = printed(command.current_dir(out).arg("--").args(names))?;
-    print!("{}", String::from_utf8_lossy(&sums));
-    let path = out.join("SHA256SUMS");
-    fs::write(&path, sums).map_err(XtaskError::io(&path))
+/// Makes the packages of this system below `target/packages`, of the command as tests have it, and installs each into
+/// an empty folder.
+pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    let version = version::checked(root, None)?;
+    let release = Release::begin(root, version, "target/packages", false)?;
+    let Some(page) = web::built(root)? else {
+        return npm::skip("packages", "npm");
+    };
+    let omr = built::command(root)?;
+    let contents = contents::gather(&release, &omr, &page)?;
+    archive::tar(&release, &format!("-{}", command::HOST), &contents)?;
+    debian::pack(&release, command::HOST, &contents, "")?;
+    packages::npm(&release, &page)?;
+    chart::pack(&release)?;
+    image::save(&release, command::HOST)?;
+    let upgrade = debian::pack(&release, command::HOST, &contents, "+upgrade")?;
+    trial::all(&release, command::HOST, &upgrade)?;
+    files::remove(&upgrade)?;
+    sign::sums(&release)?;
+    sign::trial(&release)
 }
 
 /// Returns the output of git, without the line's end.
@@ -76,14 +111,12 @@ fn git(root: &Path, args: &[&str]) -> Result<String, XtaskError> {
 
 /// A folder with nothing in it.
 fn fresh(folder: &Path) -> Result<PathBuf, XtaskError> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(XtaskError::io(folder))?;
-    }
-    fs::create_dir_all(folder).map_err(XtaskError::io(folder))?;
+    files::clear(folder)?;
+    std::fs::create_dir_all(folder).map_err(XtaskError::io(folder))?;
     Ok(folder.to_owned())
 }
 
 /// Copies a file or a folder into a folder.
 fn copy_into(from: &Path, to: &Path) -> Result<(), XtaskError> {
-    succeed(Command::new("cp").arg("-R").arg(from).arg(to))
+    succeed(Command::new("cp").arg("-RL").arg(from).arg(to))
 }

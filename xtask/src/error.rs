@@ -90,6 +90,14 @@ pub(crate) enum XtaskError {
     Host,
     #[error("inputs that break a target; each runs again by\n  {}", found.join("\n  "))]
     Fuzz { found: Vec<String> },
+    #[error("{name}: expected a licence in its manifest or beside it, found none")]
+    NoLicence { name: String },
+    #[error("packaging/helm/omr/Chart.yaml: expected the line `{expected}`")]
+    Chart { expected: String },
+    #[error("{}: expected that its signature is refused, as it was changed, found it accepted", path.display())]
+    Unsigned { path: PathBuf },
+    #[error("{package}: expected {expected}, found none")]
+    Incomplete { package: String, expected: String },
     #[error("tag: expected {expected}, as in Cargo.toml, found {found}")]
     Tag { expected: String, found: String },
     #[error("CHANGELOG.md: expected the line `{expected}`, found {found}")]

@@ -34,6 +34,11 @@ pub(crate) fn renew(from: &Path, to: &Path) -> Result<(), XtaskError> {
     copy_folder(from, to)
 }
 
+/// Removes a file.
+pub(crate) fn remove(file: &Path) -> Result<(), XtaskError> {
+    fs::remove_file(file).map_err(XtaskError::io(file))
+}
+
 /// Removes a folder, if it is there.
 pub(crate) fn clear(folder: &Path) -> Result<(), XtaskError> {
     if folder.exists() {

@@ -18,6 +18,7 @@ mod golang;
 mod gpu;
 mod hardware;
 mod lengths;
+mod licences;
 mod miri;
 mod npm;
 mod pages;
@@ -73,6 +74,8 @@ usage: cargo xtask <command>
                           for other systems; --figures: that one measured at full size)
   cluster [--release]     the Python package on a cluster of Ray, machines of which die; outside CI
   book                    the documentation as a book of HTML, by mdBook: target/book
+  packages                what users install, of the command as tests have it: archive, package for Debian, packages for
+                          npm, chart, image, each installed into an empty folder: target/packages
   dist [--tag TAG]        a release: the command, the wheels, the book, a bill of materials, an image: target/dist
   timing                  no branch and no address depends on a secret: under valgrind
   fuzz [--seconds N] [--runs N] [--json] [TARGET..]
@@ -129,6 +132,7 @@ fn run() -> Result<(), XtaskError> {
         ["go"] => golang::check(root),
         ["go", "--write"] => golang::renew(root),
         ["wheel"] => wheel::check(root),
+        ["packages"] => dist::check(root),
         ["dist"] => dist::make(root, None),
         ["dist", "--tag", tag] => dist::make(root, Some(tag)),
         ["book"] => book::build(root).map(drop),

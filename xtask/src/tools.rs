@@ -27,6 +27,13 @@ pub(crate) const CYCLONEDX: Tool = Tool {
     features: "",
 };
 
+/// Builds programs that contain the list of their crates.
+pub(crate) const AUDITABLE: Tool = Tool {
+    name: "cargo-auditable",
+    version: "0.7.7",
+    features: "",
+};
+
 /// Starts a program, which is built where it is absent or of another version: that takes minutes.
 pub(crate) fn command(root: &Path, tool: &Tool) -> Result<Command, XtaskError> {
     let folder = root.join("target/tools");

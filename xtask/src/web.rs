@@ -10,7 +10,8 @@ use serde_json::json;
 
 use crate::ci::{cargo, commit, succeed};
 use crate::error::XtaskError;
-use crate::{browser, built, figures, files, npm, targets};
+use crate::licences::Licences;
+use crate::{browser, builds, built, figures, files, npm, targets};
 use wasm_bindgen_cli_support::Bindgen;
 
 pub(crate) use page::page;
@@ -35,7 +36,7 @@ const FEATURES: [&str; 7] = [
 const MODULES: [[&str; 2]; 2] = [["omr-wasm", "omr_wasm"], ["omr-wasm-pdq", "omr_wasm_pdq"]];
 
 /// The one of these features that the compiler does not use by default.
-const VECTORS: &str = r#"target.wasm32-unknown-unknown.rustflags=["-Ctarget-feature=+simd128"]"#;
+const VECTORS: &str = "-Ctarget-feature=+simd128";
 
 /// Scripts: the package's own, its worker, the worker that makes keys.
 const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
@@ -47,6 +48,26 @@ const QUERIES: [&str; 2] = ["src/tables.ts", "src/asking.ts"];
 const PAGE: &str = "page/build.mjs";
 const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
 
+/// Packages of npm whose scripts are in the bundles.
+const BUNDLED: [&str; 7] = [
+    "@bufbuild/protobuf",
+    "@connectrpc/connect",
+    "@connectrpc/connect-web",
+    "comlink",
+    "idb",
+    "lean-qr",
+    "preact",
+];
+
+/// The files of the package beside its scripts.
+const TEXTS: [&str; 5] = [
+    "tsconfig.json",
+    "buf.gen.yaml",
+    "README.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+];
+
 /// Where a test with the set that servers have puts its pictures.
 const PICTURES: &str = "docs/images";
 
@@ -56,16 +77,58 @@ const TESTS: [&str; 3] = ["test/page.ts", "test/wire.ts", "test/kept.ts"];
 /// The file below the built package in which tests with the set that servers have collect figures.
 const COLLECTED: &str = "figures.json";
 
+/// The built package, with the page for letters beside it.
+pub(crate) struct Web {
+    folder: PathBuf,
+}
+
+impl Web {
+    /// The folder of the package for npm.
+    pub(crate) fn package(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of the page, for any server.
+    pub(crate) fn page(&self) -> PathBuf {
+        self.folder.join(PAGES[0][0])
+    }
+
+    /// Adds the licences of what is in the modules and the scripts.
+    pub(crate) fn licences(&self, root: &Path, to: &mut Licences) -> Result<(), XtaskError> {
+        for [package, _] in MODULES {
+            let args = ["--target", TARGET, "-e", "normal"];
+            to.crates(root, &builds::crates(root, package, &args)?)?;
+        }
+        to.packages(&self.folder.join("node_modules"), &BUNDLED)
+    }
+}
+
+/// Builds the package and the page below `target/web`; nothing where the tools are absent.
+pub(crate) fn built(root: &Path) -> Result<Option<Web>, XtaskError> {
+    if !targets::is_installed(TARGET)? {
+        return Ok(None);
+    }
+    let (Some(tools), Some(folder)) = (npm::tools(root)?, installed(root)?) else {
+        return Ok(None);
+    };
+    modules(root, &folder)?;
+    package(&tools, &folder)?;
+    let web = Web { folder };
+    let mut licences = Licences::default();
+    web.licences(root, &mut licences)?;
+    for folder in [web.folder.join("dist"), web.page()] {
+        let path = folder.join("LICENSES.txt");
+        fs::write(&path, licences.text()).map_err(XtaskError::io(&path))?;
+    }
+    Ok(Some(web))
+}
+
 /// Builds the package and tests it. `real`: with the sets that servers have, whose figures it writes into docs/web.md.
 pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
-    if !targets::is_installed(TARGET)? {
-        return npm::skip("web", "targets");
-    }
-    let (Some(tools), Some(web)) = (npm::tools(root)?, installed(root)?) else {
+    let (Some(web), Some(tools)) = (built(root)?, npm::tools(root)?) else {
         return npm::skip("web", "npm");
     };
-    modules(root, &web)?;
-    package(&tools, &web)?;
+    let web = web.folder;
     let collected = web.join(COLLECTED);
     if real {
         let begun = json!({"commit": commit(root)?});
@@ -119,7 +182,7 @@ fn installed(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
     for name in ["src", "page", "test"] {
         files::renew(&from.join(name), &to.join(name))?;
     }
-    for name in ["tsconfig.json", "buf.gen.yaml"] {
+    for name in TEXTS {
         files::copy(&from.join(name), &to.join(name))?;
     }
     Ok(Some(to))
@@ -127,14 +190,17 @@ fn installed(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
 
 /// The modules, with the JavaScript and the types around them.
 fn modules(root: &Path, web: &Path) -> Result<(), XtaskError> {
-    let built = root.join("target").join(TARGET).join(PROFILE);
+    let compiled = root.join("target").join(TARGET).join(PROFILE);
     let folder = web.join("src/wasm");
+    // Bytes that depend on no path of this machine.
+    let flags = format!("{VECTORS}\x1f{}", built::remap(root));
     MODULES.iter().try_for_each(|[package, name]| {
         // One by one: features that one needs would make the other longer.
         let build = ["build", "--quiet", "--profile", PROFILE, "-p", package];
-        let target = ["--target", TARGET, "--config", VECTORS];
-        cargo(root, &[&build[..], &target].concat(), None)?;
-        module(&built, web, &folder, name)
+        let target = ["--target", TARGET];
+        let flags = ("CARGO_ENCODED_RUSTFLAGS", &*flags);
+        cargo(root, &[&build[..], &target].concat(), Some(flags))?;
+        module(&compiled, web, &folder, name)
     })
 }
 
@@ -197,4 +263,24 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
         let from = web.join("src/wasm").join(&module);
         files::copy(&from, &web.join("dist").join(&module))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::BUNDLED;
+
+    /// Packages that make the scripts and are no part of them.
+    const TOOLS: [&str; 4] = ["@bufbuild/protoc-gen-es", "binaryen", "esbuild", "typescript"];
+
+    #[test]
+    fn licences_are_of_all_that_is_bundled() {
+        let manifest = include_str!("../../web/package.json");
+        let manifest: serde_json::Value = serde_json::from_str(manifest).unwrap();
+        let found = manifest["devDependencies"].as_object().unwrap();
+        let found: BTreeSet<&str> = found.keys().map(String::as_str).collect();
+        let known = BUNDLED.into_iter().chain(TOOLS).collect();
+        assert_eq!(found, known);
+    }
 }

@@ -7,18 +7,36 @@ use super::{Release, fresh};
 use crate::ci::succeed;
 use crate::error::XtaskError;
 
-/// Packs a folder as `omr-VERSION` and a suffix: in the order of names, with the commit's time and nobody's name.
+/// Packs a folder as `omr-VERSION` and a suffix, under that name.
 pub(super) fn tar(release: &Release<'_>, suffix: &str, folder: &Path) -> Result<(), XtaskError> {
     let inside = format!("omr-{}{suffix}", release.version);
+    tar_as(release, &format!("{suffix}.tar.gz"), &inside, folder)
+}
+
+/// Packs a folder into a file under a name, or what it contains: in the order of names, with the commit's time and
+/// nobody's name.
+pub(super) fn tar_as(
+    release: &Release<'_>,
+    file: &str,
+    inside: &str,
+    folder: &Path,
+) -> Result<(), XtaskError> {
+    let compress = if release.is_small { "-9" } else { "-1" };
+    let named = if inside.is_empty() {
+        "--transform=s,^\\./,,".to_owned()
+    } else {
+        format!("--transform=s,^\\.,{inside},SH")
+    };
     let mut command = Command::new("tar");
     command
         .args(["--create", "--format=ustar", "--sort=name"])
         .args(["--owner=0", "--group=0", "--numeric-owner"])
-        .args(["--mode=u=rwX,go=rX", "--use-compress-program=gzip -n -9"])
+        .arg("--mode=u=rwX,go=rX")
+        .arg(format!("--use-compress-program=gzip -n {compress}"))
         .arg(format!("--mtime=@{}", release.epoch))
-        .arg(format!("--transform=s,^\\.,{inside},SH"))
+        .arg(named)
         .arg("--file")
-        .arg(release.file(&format!("{suffix}.tar.gz")))
+        .arg(release.file(file))
         .arg("--directory")
         .args([folder, Path::new(".")]);
     succeed(&mut command)

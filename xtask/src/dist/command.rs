@@ -1,13 +1,12 @@
 //! Archives of the command for every system that it can be built for here.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use super::{Release, archive, copy_into, fresh};
-use crate::ci::{printed, succeed};
+use super::{Release, archive, contents, debian};
+use crate::ci::succeed;
 use crate::error::XtaskError;
-use crate::{built, npm, targets, wheel};
+use crate::web::Web;
+use crate::{built, npm, targets, tools, wheel};
 
 /// Systems and the oldest C library that they may have. The first one is this system, whose command writes the pages of
 /// the manual.
@@ -16,23 +15,19 @@ pub(super) const TARGETS: [(&str, &str); 3] = [
     ("aarch64-unknown-linux-gnu", ".2.17"),
     ("x86_64-unknown-linux-musl", ""),
 ];
-const HOST: &str = "x86_64-unknown-linux-gnu";
+pub(super) const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// The files of an archive beside the command.
-const TEXTS: [&str; 5] = [
-    "README.md",
-    "CHANGELOG.md",
-    "SECURITY.md",
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
-];
+/// The features of the command that is published.
+pub(super) const FEATURES: &str = "everything";
 
-/// Builds the command as the guide has it, and packs it with its manual, completions and licences.
-pub(super) fn archives(release: &Release<'_>) -> Result<(), XtaskError> {
+/// Builds the command for every system that it can be built for here, and packs it with what comes with it. Returns the
+/// folder of contents with the command of this system; nothing without the tools.
+pub(super) fn packages(release: &Release<'_>, web: &Web) -> Result<Option<PathBuf>, XtaskError> {
     let Some(tools) = wheel::release_tools(release.root)? else {
-        return npm::skip("command", "python");
+        return Ok(None);
     };
-    let shared = fresh(&release.root.join("target/dist-shared"))?;
+    let mut host = PathBuf::new();
+    let mut contents = PathBuf::new();
     for (target, library) in TARGETS {
         if !targets::is_installed(target)? {
             npm::skip(target, "targets")?;
@@ -40,17 +35,18 @@ pub(super) fn archives(release: &Release<'_>) -> Result<(), XtaskError> {
         }
         let omr = build(release, &tools, target, library)?;
         if target == HOST {
-            write_help(&omr, &shared)?;
+            contents = contents::gather(release, &omr, web)?;
+            host = omr;
+        } else {
+            contents::put_command(&contents, &omr)?;
         }
-        let folder = fresh(&release.root.join("target/dist-command"))?;
-        copy_into(&omr, &folder)?;
-        copy_into(&shared.join("."), &folder)?;
-        for text in TEXTS {
-            copy_into(&release.root.join(text), &folder)?;
+        archive::tar(release, &format!("-{target}"), &contents)?;
+        if debian::path(release, target, "").is_some() {
+            debian::pack(release, target, &contents, "")?;
         }
-        archive::tar(release, &format!("-{target}"), &folder)?;
     }
-    Ok(())
+    contents::put_command(&contents, &host)?;
+    Ok(Some(contents))
 }
 
 /// Builds the command without symbols and without paths of this machine; gives its path.
@@ -60,18 +56,13 @@ fn build(
     target: &str,
     library: &str,
 ) -> Result<PathBuf, XtaskError> {
-    let mut command = Command::new(tools.join("cargo-zigbuild"));
+    // Lists the crates in a section of the command, where `cargo audit` finds them.
+    let mut command = tools::command(release.root, &tools::AUDITABLE)?;
     command
         .current_dir(release.root)
-        .args([
-            "zigbuild",
-            "--profile",
-            "dist",
-            "--locked",
-            "--package",
-            "omr-cli",
-        ])
-        .args(["--bin", "omr", "--features", "full"])
+        .args(["auditable", "zigbuild", "--profile", "dist", "--locked"])
+        .args(["--package", "omr-cli", "--bin", "omr"])
+        .args(["--features", FEATURES])
         .args(["--target", &format!("{target}{library}")])
         .env("PATH", wheel::path_with(tools))
         .env("CARGO_ENCODED_RUSTFLAGS", built::remap(release.root))
@@ -79,22 +70,6 @@ fn build(
     succeed(&mut command)?;
     let folder = release.root.join("target").join(target);
     Ok(folder.join("dist/omr"))
-}
-
-/// The manual's pages and the completions of shells.
-fn write_help(omr: &Path, to: &Path) -> Result<(), XtaskError> {
-    succeed(
-        Command::new(omr)
-            .args(["man", "--out"])
-            .arg(to.join("man1")),
-    )?;
-    for shell in ["bash", "fish", "zsh"] {
-        let mut command = Command::new(omr);
-        let text = printed(command.args(["completions", shell]))?;
-        let path = to.join(format!("omr.{shell}"));
-        fs::write(&path, text).map_err(XtaskError::io(&path))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

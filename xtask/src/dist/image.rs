@@ -1,62 +1,60 @@
-//! The image of a container, as an archive that podman and docker load.
+//! The image of a container, by buildah, which needs no daemon: Debian as mmdebstrap installs it, and the package.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::Release;
-use crate::ci::succeed;
+use super::{Release, debian};
+use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
-use crate::npm;
+use crate::{files, npm};
 
-/// A program that builds images, and how it writes one.
-struct Builder {
-    program: &'static str,
-    /// With `IMAGE` and `FILE` in place of both.
-    save: &'static [&'static str],
-}
+/// The release of Debian in the image.
+const DEBIAN: &str = "bookworm";
 
-const BUILDERS: [Builder; 3] = [
-    Builder {
-        program: "podman",
-        save: &["save", "--output", "FILE", "IMAGE"],
-    },
-    Builder {
-        program: "buildah",
-        save: &["push", "IMAGE", "docker-archive:FILE"],
-    },
-    Builder {
-        program: "docker",
-        save: &["save", "--output", "FILE", "IMAGE"],
-    },
-];
+/// Where images are kept while they are made; without the file system that needs a kernel's help.
+const STORAGE: [&str; 2] = ["--storage-driver", "vfs"];
 
-/// Builds the image by the first program that can.
-pub(super) fn save(release: &Release<'_>) -> Result<(), XtaskError> {
-    let Some(builder) = BUILDERS.iter().find(|one| answers(one.program)) else {
-        for silent in BUILDERS.iter().filter(|one| npm::starts(one.program)) {
-            let program = silent.program;
-            println!("image: {program} is here and cannot build: `{program} info` says why");
+/// Builds the image and saves it as an archive of the Open Container Initiative.
+pub(super) fn save(release: &Release<'_>, target: &str) -> Result<(), XtaskError> {
+    for program in ["buildah", "mmdebstrap"] {
+        if !npm::starts(program) {
+            return npm::skip("image", program);
         }
-        return npm::skip("image", "podman");
-    };
+    }
+    if !debian::path(release, target, "").is_some_and(|path| path.exists()) {
+        return npm::skip("image", "dpkg-deb");
+    }
+    let tree = release.root.join("target/dist-debian.tar");
+    let mut command = Command::new("mmdebstrap");
+    command
+        .args(["--quiet", "--variant=minbase", "--include=ca-certificates"])
+        .arg(DEBIAN)
+        .arg(&tree)
+        .env("SOURCE_DATE_EPOCH", &release.epoch);
+    succeed(&mut command)?;
+    let base = format!("localhost/omr-base:{}", release.version);
     let image = format!("localhost/omr:{}", release.version);
-    let file = release.file("-image.tar").display().to_string();
-    let command = || {
-        let mut command = Command::new(builder.program);
-        command.current_dir(release.root);
-        command
-    };
-    let build = ["build", "--file", "packaging/Containerfile", "--tag"];
-    succeed(command().args(build).args([&image, "."]))?;
-    let put = |arg: &&str| arg.replace("IMAGE", &image).replace("FILE", &file);
-    succeed(command().args(builder.save.iter().map(put)))
+    let container = printed(buildah().args(["from", "scratch"]))?;
+    let container = String::from_utf8_lossy(&container).trim().to_owned();
+    succeed(buildah().args(["add", "--quiet", &container]).arg(&tree))?;
+    let commit = ["commit", "--quiet", "--rm", "--timestamp", &release.epoch];
+    succeed(buildah().args(commit).args([&container, &base]))?;
+    files::remove(&tree)?;
+    let mut build = buildah();
+    build
+        .args(["build", "--quiet", "--isolation", "chroot", "--format", "oci"])
+        .args(["--pull-never", "--layers=false", "--timestamp", &release.epoch])
+        .args(["--build-arg", &format!("BASE={base}"), "--tag", &image])
+        .arg("--file")
+        .arg(release.root.join("packaging/Containerfile"));
+    succeed(build.arg(&release.out))?;
+    let file = release.file("-image.tar");
+    let to = format!("oci-archive:{}:{}", file.display(), release.version);
+    succeed(buildah().args(["push", "--quiet", &image, &to]))
 }
 
-/// Whether a program is there and has what it needs, such as a daemon.
-fn answers(program: &str) -> bool {
-    let mut command = Command::new(program);
+/// buildah with its storage.
+pub(super) fn buildah() -> Command {
+    let mut command = Command::new("buildah");
+    command.args(STORAGE);
     command
-        .arg("info")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }

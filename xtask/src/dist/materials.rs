@@ -19,7 +19,7 @@ pub(super) fn list(release: &Release<'_>, source: &Path) -> Result<(), XtaskErro
     command
         .current_dir(source)
         .args(["cyclonedx", "--quiet", "--format", "json"])
-        .args(["--features", "full", "--target", "all"])
+        .args(["--features", command::FEATURES, "--target", "all"])
         .args(["--spec-version", "1.5"])
         .args(["--override-filename", &name, "--manifest-path"])
         .arg(source.join("crates/cli/Cargo.toml"))
@@ -37,8 +37,8 @@ pub(super) fn list(release: &Release<'_>, source: &Path) -> Result<(), XtaskErro
 /// The crates that make the command of any system.
 fn compiled(root: &Path) -> Result<BTreeSet<String>, XtaskError> {
     let targets = command::TARGETS.map(|(target, _)| ["--target", target]);
-    let args = ["--features", "full", "-e", "normal,build"];
-    builds::crates(root, &[&args, targets.as_flattened()].concat())
+    let args = ["--features", command::FEATURES, "-e", "normal,build"];
+    builds::crates(root, "omr-cli", &[&args, targets.as_flattened()].concat())
 }
 
 /// The list without what tests alone need, which Cargo adds where a workspace has it.
