@@ -282,7 +282,12 @@ fn stubs(root: &Path, bin: &Path) -> Result<(), XtaskError> {
 fn reference(root: &Path, bin: &Path) -> Result<(), XtaskError> {
     let to = root.join("target/reference");
     let mut write = python(root, bin)?;
-    succeed(write.args(["-W", "error"]).arg(root.join(REFERENCE)).arg(&to))?;
+    succeed(
+        write
+            .args(["-W", "error"])
+            .arg(root.join(REFERENCE))
+            .arg(&to),
+    )?;
     println!("{}", to.join("omr.html").display());
     Ok(())
 }
