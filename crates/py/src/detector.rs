@@ -142,7 +142,7 @@ impl Detector {
         Ok(made)
     }
 
-    /// Scans a board, or a range of it, with a key for two rounds: the recipient finds all of her messages.
+    /// Scans a board, or a range of it, with a key for two rounds: the recipient finds all messages.
     #[pyo3(signature = (board, *, range=None, progress=None))]
     fn scan(
         &self,

@@ -474,7 +474,7 @@ class Detector:
         that of all steps.
         """
     def scan(self, board: Board, *, range: _Range | None = None, progress: _Progress | None = None) -> Scan:
-        """Scans a board, or a range of it, with a key for two rounds: the recipient finds all of her messages."""
+        """Scans a board, or a range of it, with a key for two rounds: the recipient finds all messages."""
     def fetch(self, board: Board, query: FetchQuery, *, progress: _Progress | None = None) -> FetchAnswer:
         """Answers a recipient's query with payloads from the board."""
     def session(
@@ -492,7 +492,7 @@ class Detector:
 
 @final
 class Scan:
-    """The first of two rounds: what a recipient needs to find her messages. `bytes(scan)` is the scan's file.
+    """The first of two rounds: what a recipient needs to find messages. `bytes(scan)` is the scan's file.
 
     >>> scan = omr.Detector(alice.detection_key("two-rounds")).scan(board)
     >>> scan.has_payloads, [letter.data for letter in alice.decode(scan)]

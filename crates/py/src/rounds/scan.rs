@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The first of two rounds: what a recipient needs to find her messages. `bytes(scan)` is the scan's file.
+/// The first of two rounds: what a recipient needs to find messages. `bytes(scan)` is the scan's file.
 #[pyclass(frozen, eq, module = "omr")]
 pub(crate) struct Scan {
     pub(crate) set: Arc<ParamSet>,
