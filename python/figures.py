@@ -29,7 +29,7 @@ def first(folder):
     import omr
 
     alice, bob = omr.Identity.generate(), omr.Identity.generate()
-    alice.save(folder / "alice")
+    alice.save(folder / "alice", plain=True)
     alice.save_detection_key(folder / "alice" / "detection.key")
     with omr.Board.create(folder / "board") as board:
         board.post_many(((bob, alice)[i % 10 == 3].address, b"letter %d" % i) for i in range(LETTERS))

@@ -57,7 +57,7 @@ def test_python_reads_what_the_command_wrote(files):
 
 def test_the_command_reads_what_python_wrote(files):
     bob = omr.Identity.generate(TINY)
-    bob.save(files / "bob")
+    bob.save(files / "bob", plain=True)
     bob.save_detection_key(files / "bob" / "detection.key")
     with omr.Board.open(files / "board", writable=True) as board:
         board.post(files / "bob" / "clue.key", b"from Python", name="note.txt")

@@ -117,7 +117,7 @@ def test_boards_without_sealing_warn(tmp_path, alice, detector):
 def test_both_engines_answer(hybrid_board, carol, carol_keys):
     hybrid_board.post_many((carol.address, b"%d" % i) for i in range(5))
     sophomr, instantomr = carol_keys
-    both = omr.Detector(sophomr, instantomr)
+    both = omr.Detector([sophomr, instantomr])
     schemes = {}
     for detector in [both, omr.Detector(sophomr), omr.Detector(instantomr)]:
         digest = detector.digest(hybrid_board, bound=9)
@@ -167,7 +167,7 @@ def test_lost_messages_are_named_apart_from_clues_that_cannot_be_read(carol, car
         content[at + len(payload) // 2] ^= 4
         at = content.find(payload, at + 1)
     file.write_bytes(content)
-    detector = omr.Detector(*carol_keys)
+    detector = omr.Detector(carol_keys)
     with omr.Board.open(folder) as board:
         digest = detector.digest(board, bound=4)
         assert [letter.data for letter in carol.decode(digest)] == [b"0", b"1", b"3"]

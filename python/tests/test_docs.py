@@ -19,7 +19,7 @@ READ = "        inbox.mark_read(letter)\n"
 def test_the_page_runs_from_top_to_bottom(tmp_path, url):
     text = PAGE.read_text()
     blocks = BLOCK.findall(text)
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     # The page takes as given: a token, and bob, who has an inbox and has written when the watch begins.
     bob = f"""
 import omr, pathlib
@@ -39,6 +39,7 @@ pathlib.Path("bob.addr").write_text(bob.address)
         "[range(1, 2), range(2, 3)] 2 [612, 612]",
         "0..3 hold 3 letters, and the bound is 1",
         "103 messages, 103 letters now or later",
+        "1 1",
         "None b'hello ann'",
         "b'hello ann' None 0",
         "True True",

@@ -64,11 +64,14 @@ def test_keys_of_other_kinds_and_other_sets(alice, alice_key, carol_keys, filled
         omr.Detector(alice.address)
     assert error.value.found == "a clue key"
     with pytest.raises(omr.OtherParamsError):
-        omr.Detector(alice_key, carol_keys[1])
+        omr.Detector([alice_key, carol_keys[1]])
     with pytest.raises(omr.DetectorError, match="found two"):
-        omr.Detector(alice_key, alice_key)
+        omr.Detector((alice_key, alice_key))
+    # Keys of two recipients, as it were.
+    with pytest.raises(TypeError, match="positional"):
+        omr.Detector(alice_key, carol_keys[1])
     with pytest.raises(omr.DetectorError, match="found none"):
-        omr.Detector()
+        omr.Detector([])
     with pytest.raises(ValueError):
         omr.Detector(alice_key, threads=0)
     with pytest.raises(omr.OtherParamsError) as error:

@@ -13,7 +13,7 @@ def test_secrets_come_back_from_bytes_and_files(alice, tmp_path):
     again = omr.Identity.from_bytes(alice.secret_bytes())
     assert again.address == alice.address
     assert again.secret_bytes() == alice.secret_bytes()
-    alice.save(tmp_path / "alice")
+    alice.save(tmp_path / "alice", plain=True)
     loaded = omr.Identity.load(tmp_path / "alice")
     assert loaded.secret_bytes() == alice.secret_bytes()
     assert (tmp_path / "alice" / "clue.key").read_bytes() == alice.address
@@ -21,14 +21,24 @@ def test_secrets_come_back_from_bytes_and_files(alice, tmp_path):
 
 
 def test_files_are_the_owners_and_replace_nothing(alice, bob, tmp_path):
-    alice.save(tmp_path)
+    alice.save(tmp_path, plain=True)
     mode = stat.S_IMODE(os.stat(tmp_path / "secret.key").st_mode)
     assert mode == 0o600
     with pytest.raises(FileExistsError):
-        bob.save(tmp_path)
-    bob.save(tmp_path, overwrite=True)
+        bob.save(tmp_path, plain=True)
+    bob.save(tmp_path, overwrite=True, plain=True)
     assert omr.Identity.load(tmp_path).address == bob.address
     assert sorted(os.listdir(tmp_path)) == ["clue.key", "secret.key"]
+
+
+def test_a_secret_is_written_without_a_passphrase_only_by_name(alice, tmp_path):
+    keys = omr.pdq.Keys.generate("insecure-tiny-pdq-v1")
+    for save in [alice.save, keys.save]:
+        with pytest.raises(omr.PassphraseError, match="plain=True .* found neither"):
+            save(tmp_path / "new")
+        with pytest.raises(omr.PassphraseError, match="found both"):
+            save(tmp_path / "new", passphrase="a long passphrase", plain=True)
+    assert os.listdir(tmp_path) == []
 
 
 def test_no_repr_shows_a_secret(alice):
@@ -92,7 +102,7 @@ def test_detection_keys_are_files_or_bytes(alice, alice_key, tmp_path):
 
 def test_keys_for_each_engine(carol, carol_keys):
     assert carol.params == HYBRID
-    detector = omr.Detector(*carol_keys, threads=1)
+    detector = omr.Detector(carol_keys, threads=1)
     assert detector.engines == ["sophomr", "instantomr"]
     with pytest.raises(ValueError, match="sophomr, instantomr or two-rounds"):
         carol.detection_key("other")

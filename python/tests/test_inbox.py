@@ -187,19 +187,30 @@ def test_letters_name_their_senders_and_are_answered(ann, eve):
     assert list(ann.take()) == []
 
 
-def test_what_has_no_inbox_shows_name_and_content(ann, eve, homes, url, tmp_path):
-    # Letters to a bare clue key are sealed to the permanent key; the inbox alone has those of periods.
-    to = (homes / "ann" / "clue.key").read_bytes()
-    (index,) = eve.send(to, b"hello", name="a.txt", signed=True, subject="Dinner", media_type="text/plain")
+def test_what_has_no_inbox_opens_letters_to_both_kinds_of_keys(ann, eve, homes, url, tmp_path):
+    # A bare clue key has no keys of periods, the address has them.
+    (first,) = eve.send((homes / "ann" / "clue.key").read_bytes(), b"hello", name="a.txt", signed=True, subject="Dinner")
+    (second,) = eve.send(ann.address, b"again", name="b.txt")
     client = omr.Client(url)
-    digest = client.digest(client.register(homes / "ann" / "detection.key"), range=range(index, index + 1), bound=2)
-    found = omr.Identity.load(homes / "ann").decode(digest)
-    assert [(letter.name, letter.data) for letter in found] == [("a.txt", b"hello")]
+    digest = client.digest(client.register(homes / "ann" / "detection.key"), range=range(first, second + 1), bound=4)
     digest.save(tmp_path / "digest")
+    loaded = omr.Identity.load(homes / "ann")
+    loaded.save(tmp_path / "saved", plain=True)
+    for identity in [loaded, omr.Identity.load(tmp_path / "saved")]:
+        found = identity.decode(digest)
+        assert [(letter.name, letter.data) for letter in found] == [("a.txt", b"hello"), ("b.txt", b"again")]
     files = [COMMAND, "decode", "--secret-key", homes / "ann" / "secret.key", "--digest", tmp_path / "digest"]
     subprocess.run([*files, "--out", tmp_path / "letters"], check=True, capture_output=True)
-    assert (tmp_path / "letters" / f"{index:06}-a.txt").read_bytes() == b"hello"
-    assert [letter.data for letter in ann.take()] == [b"hello"]
+    for index, name, data in [(first, "a.txt", b"hello"), (second, "b.txt", b"again")]:
+        assert (tmp_path / "letters" / f"{index:06}-{name}").read_bytes() == data
+    # Without the secrets of periods, the permanent key opens its own letter alone.
+    (tmp_path / "saved" / "periods.key").unlink()
+    left = omr.Identity.load(tmp_path / "saved").decode(digest)
+    assert [letter.data for letter in left] == [b"hello"]
+    (tmp_path / "saved" / "periods.key").write_bytes(b"damaged")
+    with pytest.raises(omr.FileError, match="secrets of periods"):
+        omr.Identity.load(tmp_path / "saved")
+    assert [letter.data for letter in ann.take()] == [b"hello", b"again"]
 
 
 def test_canaries_return(ann):

@@ -86,7 +86,7 @@ def test_csv_the_command_and_the_package_agree(keys, evaluation_key, people, tmp
     again = pdq.Table.load(tmp_path / "people.table")
     assert bytes(again.schema) == bytes(people.schema) and len(again) == len(people)
     schema = pdq.Schema.from_bytes(bytes(people.schema))
-    keys.save(tmp_path / "keys")
+    keys.save(tmp_path / "keys", plain=True)
     query = pdq.Keys.load(tmp_path / "keys").query(schema, sql)
     (tmp_path / "query").write_bytes(bytes(query))
     if COMMAND:
@@ -114,7 +114,7 @@ def test_a_server_answers(serve, keys, people, tmp_path):
     server = pdq.Server(serve("pdq", "serve", tmp_path / "people.table", "--params", TINY))
     assert server.tables() == ["people"]
     schema = server.schema("people")
-    keys.save(tmp_path / "keys")
+    keys.save(tmp_path / "keys", plain=True)
     key = server.register(tmp_path / "keys" / "pdq-evaluation.key")
     query = keys.query(schema, "SELECT name FROM people WHERE age > 85 LIMIT 64")
     told = []

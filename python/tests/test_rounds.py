@@ -191,7 +191,7 @@ def test_boards_without_sealing_warn(tmp_path, alice, rounds):
 
 def test_one_detector_has_keys_for_everything(hybrid_board, carol, carol_keys):
     hybrid_board.post(carol.address, b"hello")
-    detector = omr.Detector(carol.detection_key("two-rounds"), *carol_keys)
+    detector = omr.Detector([carol.detection_key("two-rounds"), *carol_keys])
     assert detector.engines == ["two-rounds", "sophomr", "instantomr"] and detector.params == HYBRID
     assert detector.digest(hybrid_board).scheme == "instantomr"
     assert [letter.data for letter in carol.decode(detector.scan(hybrid_board))] == [b"hello"]

@@ -27,7 +27,7 @@ except KeyboardInterrupt:
 def busy(tmp_path_factory, alice, alice_key, bob):
     """A board whose digests take long where their bound is large, and the files to make them."""
     folder = tmp_path_factory.mktemp("busy")
-    alice.save(folder)
+    alice.save(folder, plain=True)
     (folder / "detection.key").write_bytes(alice_key)
     with omr.Board.create(folder / "board", params=TINY) as board:
         board.post_many((bob.address, b"%d" % i) for i in range(1500))

@@ -116,7 +116,7 @@ def test_words_restore_an_inbox_with_letters_from_before(url, tmp_path):
         assert inbox.birthday == birthday
     # Other words have another address, and take over no other keys.
     other = tmp_path / "other"
-    omr.Identity.from_words(omr.Words.generate(), TINY).save(other)
+    omr.Identity.from_words(omr.Words.generate(), TINY).save(other, plain=True)
     with pytest.raises(omr.IdentityError, match="that of the words"):
         omr.Inbox.create(other, url, words=words)
 
@@ -132,6 +132,6 @@ def test_birthdays_are_for_keys_that_are_made_again(url, tmp_path):
     with omr.Inbox.create(tmp_path / "new", url) as inbox:
         assert inbox.birthday == end
     # Keys without words, too, may have letters.
-    omr.Identity.from_words(words, TINY).save(tmp_path / "keys")
+    omr.Identity.from_words(words, TINY).save(tmp_path / "keys", plain=True)
     with omr.Inbox.create(tmp_path / "keys", url, birthday=end) as inbox:
         assert inbox.birthday == end

@@ -23,6 +23,8 @@ const RELEASE_REQUIREMENTS: &str = "python/release-requirements.txt";
 const CLUSTER_REQUIREMENTS: &str = "python/cluster-requirements.txt";
 /// The script that measures a wheel.
 const FIGURES: &str = "python/figures.py";
+/// The script that writes the reference of a wheel.
+const REFERENCE: &str = "python/reference.py";
 
 /// How a wheel is built, and its most bytes.
 struct Build {
@@ -94,7 +96,8 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     };
     let wheel = build(root, &bin, &bin, &TESTED)?;
     test(root, &bin, &[wheel])?;
-    stubs(root, &bin)
+    stubs(root, &bin)?;
+    reference(root, &bin)
 }
 
 /// Builds the wheels of a release, and tests them; with `everywhere` those of other systems, too.
@@ -272,6 +275,21 @@ fn test(root: &Path, bin: &Path, wheels: &[PathBuf]) -> Result<(), XtaskError> {
 fn stubs(root: &Path, bin: &Path) -> Result<(), XtaskError> {
     succeed(python(root, bin)?.args(["-m", "mypy.stubtest", "omr"]))?;
     succeed(python(root, bin)?.args(["-m", "mypy", "--package", "omr"]))
+}
+
+/// Writes the reference of the wheel that is installed, as HTML. A warning is an error, since it is about a name without
+/// its documentation.
+fn reference(root: &Path, bin: &Path) -> Result<(), XtaskError> {
+    let to = root.join("target/reference");
+    let mut write = python(root, bin)?;
+    succeed(
+        write
+            .args(["-W", "error"])
+            .arg(root.join(REFERENCE))
+            .arg(&to),
+    )?;
+    println!("{}", to.join("omr.html").display());
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use crate::fragment::{FragmentError, MessageId, Reassembler, Whole};
 use crate::kept::Parts;
 use crate::letter::{LetterError, Piece, Place, Reader};
+use crate::periods::{PeriodSecrets, last_period};
 use crate::{Retrieved, SecretKey};
 use omr_protocol::{ParamSet, Response};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A file with missing parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub struct Opened {
 pub struct Letters {
     opened: Opened,
     parts: BTreeMap<MessageId, Parts>,
+    /// Secrets of periods, and the last period whose secret is tried.
+    periods: Option<(PeriodSecrets, u32)>,
 }
 
 impl Letters {
@@ -65,6 +69,18 @@ impl Letters {
         Self {
             parts,
             ..Self::default()
+        }
+    }
+
+    /// Opens payloads that are sealed to the keys of periods up to the present one, too.
+    #[must_use]
+    pub fn with_periods(self, secrets: PeriodSecrets, now: SystemTime) -> Self {
+        let seconds = now
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        Self {
+            periods: Some((secrets, last_period(seconds))),
+            ..self
         }
     }
 
@@ -109,7 +125,10 @@ impl Letters {
         places: usize,
         retrieved: &[Retrieved],
     ) {
-        let reader = Reader::new(set.clue(), secret, place);
+        let mut reader = Reader::new(set.clue(), secret, place);
+        if let Some((secrets, last)) = &self.periods {
+            reader = reader.with_periods(secrets, *last);
+        }
         for (index, piece) in reader.open(retrieved, places) {
             self.opened.pertinent.insert(index);
             match piece {

@@ -56,6 +56,7 @@ pub mod seal;
 mod secret_key;
 mod sender;
 pub mod sophomr;
+mod storage;
 mod words;
 
 pub use bound::{BoundSender, CLUE_SEED_BYTES, ClueSeed};
@@ -65,6 +66,7 @@ pub use engines::{Decoder, MakeKeyError, decode, write_detection_key};
 pub use identity::identity;
 pub use secret_key::{SecretKey, SecretKeyError};
 pub use sender::Sender;
+pub use storage::StorageCipher;
 pub use words::{Words, WordsError};
 
 use rand_core::SeedableRng;

@@ -8,22 +8,37 @@
 //! no key of the present period, letters are sealed to the permanent key of the address. `docs/wire.md`, section 26,
 //! defines the bytes.
 
-use crate::SecretKey;
 use crate::derive::derived;
 use crate::header::signing_key;
 use crate::seal::SealSecret;
+use crate::{SecretKey, StorageCipher};
 use ed25519_dalek::Signer as _;
-use omr_protocol::periods::{PeriodError, PeriodKeys};
+use omr_protocol::periods::{PeriodError, PeriodKeys, period_at};
 use omr_protocol::{Mismatch, Sealing};
 use rand_core::CryptoRng;
 use std::fmt;
 use zeroize::Zeroizing;
 
+/// The name of the file of [`PeriodSecrets::to_file`] beside a recipient's secret key.
+pub const PERIODS_KEY: &str = "periods.key";
+
+/// The highest difference in seconds between the clocks of a sender and a recipient: letters to keys of a period are
+/// read from this time before its beginning on.
+const EARLY: u64 = 86_400;
+
+/// Bytes of [`PeriodSecrets::to_file`].
+pub const PERIODS_KEY_BYTES: usize = 12 + PERIOD_SECRETS_BYTES + 16;
 /// Bytes of [`PeriodSecrets::to_bytes`].
 pub const PERIOD_SECRETS_BYTES: usize = 4 + STATE_BYTES;
 const STATE_BYTES: usize = 32;
 const SEED_CONTEXT: &str = "omr period v1 sealing seed";
 const NEXT_CONTEXT: &str = "omr period v1 next state";
+
+/// Returns the last period to whose key a letter may be sealed. `now` is the time in seconds since 1970.
+#[must_use]
+pub fn last_period(now: u64) -> u32 {
+    period_at(now.saturating_add(EARLY))
+}
 
 /// The secrets of a period and of all later ones, which are wiped when dropped.
 #[derive(Clone)]
@@ -74,6 +89,20 @@ impl PeriodSecrets {
         bytes
     }
 
+    /// Returns the content of the file [`PERIODS_KEY`], encrypted with the key of [`SecretKey::storage_key`].
+    pub fn to_file(&self, storage_key: &[u8; 32], rng: &mut impl CryptoRng) -> Vec<u8> {
+        let bytes = self.to_bytes().to_vec();
+        StorageCipher::new(storage_key).encrypt(&beside(), bytes, rng)
+    }
+
+    /// Decrypts the content of the file [`PERIODS_KEY`].
+    ///
+    /// Errors: `Sealed` if it was encrypted with another key, or was changed; `Length`.
+    pub fn from_file(storage_key: &[u8; 32], file: &[u8]) -> Result<Self, PeriodError> {
+        let opened = StorageCipher::new(storage_key).decrypt(&beside(), file);
+        Self::from_bytes(&opened.ok_or(PeriodError::Sealed)?)
+    }
+
     /// Returns the number of the first period with a secret.
     #[must_use]
     pub fn first(&self) -> u32 {
@@ -121,6 +150,11 @@ impl PeriodSecrets {
     }
 }
 
+/// Returns the associated data of the file, which no record of an inbox has.
+fn beside() -> Vec<u8> {
+    [&[0], PERIODS_KEY.as_bytes()].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +166,23 @@ mod tests {
     fn owner() -> SecretKey {
         let set = ParamSet::named("insecure-tiny-v4").unwrap();
         identity(set.clue(), ClueKind::Bound, &mut os_rng()).0
+    }
+
+    #[test]
+    fn files_open_with_their_key_alone() {
+        let secrets = PeriodSecrets::generate(3, &mut os_rng());
+        let file = secrets.to_file(&[1; 32], &mut os_rng());
+        let read = PeriodSecrets::from_file(&[1; 32], &file).unwrap();
+        assert_eq!(read.to_bytes(), secrets.to_bytes());
+        assert_ne!(secrets.to_file(&[1; 32], &mut os_rng()), file);
+        assert_eq!(file.len(), PERIODS_KEY_BYTES);
+        assert!(PeriodSecrets::from_file(&[2; 32], &file).is_err());
+        for at in 0..file.len() {
+            let mut changed = file.clone();
+            changed[at] ^= 1;
+            assert!(PeriodSecrets::from_file(&[1; 32], &changed).is_err());
+            assert!(PeriodSecrets::from_file(&[1; 32], &file[..at]).is_err());
+        }
     }
 
     #[test]

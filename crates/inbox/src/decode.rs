@@ -7,10 +7,9 @@ use crate::kept::Failure;
 use crate::sealing::check_sealing;
 use omr_client::header::Addressee;
 use omr_client::letter::{self, Piece, Place};
-use omr_client::periods::PeriodSecrets;
+use omr_client::periods::{PeriodSecrets, last_period};
 use omr_client::rounds::RoundsRecipient;
 use omr_client::{DecodeError, Decoder, Retrieved, SecretKey};
-use omr_protocol::periods::period_at;
 use omr_protocol::{ParamSet, Response, Sealing, Stride};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -41,10 +40,6 @@ struct Periods {
     /// The last period whose key a sender may have used.
     last: u32,
 }
-
-/// The highest difference in seconds between the clocks of a sender and a recipient: letters to keys of a period are
-/// read from this time before its beginning on.
-const EARLY: u64 = 86_400;
 
 /// A digest, scan or answer that was received for a request, with everything that is needed to decode it.
 pub(crate) struct Received {
@@ -291,11 +286,6 @@ impl Reader {
         });
         found.collect()
     }
-}
-
-/// Returns the last period whose key a sender may have used.
-fn last_period(now: u64) -> u32 {
-    period_at(now.saturating_add(EARLY))
 }
 
 fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,17 +7,14 @@
 
 use crate::memory::Change;
 use crate::{InboxError, Table};
-use chacha20poly1305::aead::AeadInOut;
-use chacha20poly1305::{ChaCha20Poly1305, KeyInit};
+use omr_client::StorageCipher;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
-
-const NONCE_BYTES: usize = 12;
 
 /// The key of a recipient's stored records.
 pub struct RecordKey {
     names: Zeroizing<[u8; 32]>,
-    contents: ChaCha20Poly1305,
+    contents: StorageCipher,
 }
 
 /// A record as it is stored.
@@ -35,11 +32,9 @@ impl RecordKey {
     /// Makes the key from that of the recipient's storage.
     #[must_use]
     pub fn new(storage_key: &[u8; 32]) -> Self {
-        let of = |purpose| Zeroizing::new(blake3::derive_key(purpose, storage_key));
-        let contents = of("omr record contents v1");
         Self {
-            names: of("omr record names v1"),
-            contents: ChaCha20Poly1305::new((&*contents).into()),
+            names: Zeroizing::new(blake3::derive_key("omr record names v1", storage_key)),
+            contents: StorageCipher::new(storage_key),
         }
     }
 
@@ -56,47 +51,14 @@ impl RecordKey {
             let mut content = (change.key.len() as u32).to_le_bytes().to_vec();
             content.extend_from_slice(&change.key);
             content.extend_from_slice(value);
-            self.encrypt(&associated(change.table, &name), content, rng)
+            self.contents
+                .encrypt(&associated(change.table, &name), content, rng)
         };
         SealedRecord {
             table: change.table,
             content: change.value.as_ref().map(seal),
             name,
         }
-    }
-
-    /// Encrypts a file that is stored beside the records, under a name.
-    pub fn seal_file(&self, name: &str, bytes: &[u8], rng: &mut impl CryptoRng) -> Vec<u8> {
-        self.encrypt(&of_file(name), bytes.to_vec(), rng)
-    }
-
-    /// Decrypts a file of this name.
-    ///
-    /// Errors: `Sealed` if it was stored with another key, under another name, or was changed.
-    pub fn open_file(&self, name: &str, file: &[u8]) -> Result<Zeroizing<Vec<u8>>, InboxError> {
-        self.decrypt(&of_file(name), file)
-            .map(Zeroizing::new)
-            .ok_or(InboxError::Sealed("files"))
-    }
-
-    /// Returns a nonce and the encrypted bytes.
-    fn encrypt(&self, beside: &[u8], mut bytes: Vec<u8>, rng: &mut impl CryptoRng) -> Vec<u8> {
-        let mut nonce = [0; NONCE_BYTES];
-        rng.fill_bytes(&mut nonce);
-        self.contents
-            .encrypt_in_place(&nonce.into(), beside, &mut bytes)
-            .expect("a record is shorter than 256 GiB");
-        [&nonce[..], &bytes].concat()
-    }
-
-    /// Returns the bytes; `None` if they were encrypted with another key or beside other data, or were changed.
-    fn decrypt(&self, beside: &[u8], content: &[u8]) -> Option<Vec<u8>> {
-        let (nonce, sealed) = content.split_first_chunk::<NONCE_BYTES>()?;
-        let mut bytes = sealed.to_vec();
-        self.contents
-            .decrypt_in_place(&(*nonce).into(), beside, &mut bytes)
-            .ok()?;
-        Some(bytes)
     }
 
     /// Decrypts a stored record. Returns its key and its value.
@@ -109,18 +71,13 @@ impl RecordKey {
         content: &[u8],
     ) -> Result<(Vec<u8>, Vec<u8>), InboxError> {
         let wrong = || InboxError::Sealed(table.name());
-        let plain = self.decrypt(&associated(table, name), content);
+        let plain = self.contents.decrypt(&associated(table, name), content);
         let plain = plain.ok_or_else(wrong)?;
         let (len, rest) = plain.split_first_chunk().ok_or_else(wrong)?;
         let key_bytes = u32::from_le_bytes(*len) as usize;
         let (key, value) = rest.split_at_checked(key_bytes).ok_or_else(wrong)?;
         Ok((key.to_vec(), value.to_vec()))
     }
-}
-
-/// Returns data that no table has beside its records: names of tables are not empty.
-fn of_file(name: &str) -> Vec<u8> {
-    [&[0], name.as_bytes()].concat()
 }
 
 /// Returns a table's name, its length before it, and other bytes.
@@ -169,21 +126,6 @@ mod tests {
         ] {
             let error = by.open(table, name, &content).unwrap_err();
             assert!(matches!(error, InboxError::Sealed(_)), "{error}");
-        }
-    }
-
-    #[test]
-    fn files_open_with_their_key_and_name_alone() {
-        let (key, other) = (RecordKey::new(&[1; 32]), RecordKey::new(&[2; 32]));
-        let file = key.seal_file("a", b"a secret", &mut os_rng());
-        assert_eq!(**key.open_file("a", &file).unwrap(), b"a secret"[..]);
-        assert_ne!(key.seal_file("a", b"a secret", &mut os_rng()), file);
-        assert!(other.open_file("a", &file).is_err() && key.open_file("b", &file).is_err());
-        for at in 0..file.len() {
-            let mut changed = file.clone();
-            changed[at] ^= 1;
-            assert!(key.open_file("a", &changed).is_err());
-            assert!(key.open_file("a", &file[..at]).is_err());
         }
     }
 

@@ -15,10 +15,10 @@ mod update;
 
 use crate::inbox::Inbox;
 use crate::keys::{CLUE_KEY, SECRET_KEY, kept_bytes};
-use crate::periods::FILE as PERIODS;
 use crate::send::Draft;
 use crate::{Home, Identity, Letter, MailError, Rules, delete, unix_now};
 use omr_client::header::Header;
+use omr_client::periods::PERIODS_KEY;
 use omr_inbox::Listed;
 use omr_protocol::{from_hex, hex};
 use omr_remote::Client;
@@ -333,7 +333,7 @@ fn write_identity(home: &Home, place: &Home, successor: &Successor) -> Result<()
     place.write_new(SECRET_KEY, &secret)?;
     place.write_new(CLUE_KEY, &successor.clue_key()?)?;
     if let Some(periods) = successor.periods_file()? {
-        place.write_new(PERIODS, &periods)?;
+        place.write_new(PERIODS_KEY, &periods)?;
     }
     match home.server() {
         Err(MailError::NoServer) => {}

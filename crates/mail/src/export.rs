@@ -16,10 +16,10 @@ use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
 use crate::keys::{CLUE_KEY, SECRET_KEY, within};
-use crate::periods::FILE as PERIODS;
 use crate::retired::FOLDER as RETIRED;
 use crate::{Home, Identity, Inbox, MailError, Profile, Server};
 use omr_client::locked::{MAX_LOCKED_BYTES, is_locked};
+use omr_client::periods::PERIODS_KEY;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::{self, FrameHeader, FrameReader, Kind};
 use omr_protocol::{ClueKey, ParamSet};
@@ -29,7 +29,7 @@ use zeroize::Zeroizing;
 
 /// The files of one identity, in the order in which they are written: once the profile is there, the folder contains an
 /// identity.
-const FILES: [&str; 6] = [SECRET_KEY, CLUE_KEY, PERIODS, SERVER, INBOX, PROFILE];
+const FILES: [&str; 6] = [SECRET_KEY, CLUE_KEY, PERIODS_KEY, SERVER, INBOX, PROFILE];
 
 type Contents = BTreeMap<String, Zeroizing<Vec<u8>>>;
 

@@ -8,16 +8,12 @@ use crate::home::Home;
 use crate::{Identity, Inbox, MailError, unix_now};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use omr_client::periods::PeriodSecrets;
+use omr_client::periods::{PERIODS_KEY, PeriodSecrets};
 use omr_client::{SecretKey, Words, os_rng};
-use omr_inbox::RecordKey;
 use omr_protocol::periods::{PeriodKeys, period_at, periods_listed};
 use omr_protocol::{Mismatch, ParamSet, Sealing};
 use omr_remote::v1;
 use zeroize::Zeroizing;
-
-/// The name of the file in the folder.
-pub(crate) const FILE: &str = "periods.key";
 
 /// The time in seconds after a period in which letters to its keys may still be posted.
 const MARGIN: u64 = 7 * 86_400;
@@ -38,30 +34,29 @@ pub(crate) fn check_clock(board: &v1::Board) -> Result<(), MailError> {
 
 /// Reads the secrets of an identity's periods; `None` if it has none.
 ///
-/// Errors: `Keys` if the address has keys of periods and the file is missing; `File`, `Inbox`, `Period`.
+/// Errors: `Keys` if the address has keys of periods and the file is missing; `File`, `Period`.
 pub(crate) fn read(
     identity: &Identity,
     secret: &SecretKey,
 ) -> Result<Option<PeriodSecrets>, MailError> {
     let home = &identity.home;
-    match home.read(FILE)? {
+    match home.read(PERIODS_KEY)? {
         Some(file) => Ok(Some(opened(secret, &file)?)),
         None if identity.profile.periods.is_none() => Ok(None),
         None => {
             let keys = Mismatch::new("the secrets of the address's periods".into(), "none".into());
-            Err(MailError::Keys(home.path(FILE), keys))
+            Err(MailError::Keys(home.path(PERIODS_KEY), keys))
         }
     }
 }
 
 fn opened(secret: &SecretKey, file: &[u8]) -> Result<PeriodSecrets, MailError> {
-    let bytes = RecordKey::new(&secret.storage_key()).open_file(FILE, file)?;
-    Ok(PeriodSecrets::from_bytes(&bytes)?)
+    Ok(PeriodSecrets::from_file(&secret.storage_key(), file)?)
 }
 
 /// Returns the content of the file.
 pub(crate) fn sealed(secret: &SecretKey, periods: &PeriodSecrets) -> Vec<u8> {
-    RecordKey::new(&secret.storage_key()).seal_file(FILE, &periods.to_bytes()[..], &mut os_rng())
+    periods.to_file(&secret.storage_key(), &mut os_rng())
 }
 
 /// Writes the secrets of a new secret's periods: those of the words, or random ones. It comes before the secret is
@@ -78,13 +73,13 @@ pub(crate) fn begin(
         Some(words) => words.periods(set.clue(), secret.clues()),
         None => PeriodSecrets::generate(period_at(unix_now()), &mut os_rng()),
     };
-    home.write_bytes(FILE, &sealed(secret, &periods))
+    home.write_bytes(PERIODS_KEY, &sealed(secret, &periods))
 }
 
 /// Returns the list of public keys for a new identity's profile; `None` for keys that were in the folder without secrets
 /// of periods, as only the permanent key opens letters to them, and where letters are not sealed.
 ///
-/// Errors: `File`, `Inbox`, `Period`.
+/// Errors: `File`, `Period`.
 pub(crate) fn complete(
     home: &Home,
     set: &ParamSet,
@@ -95,10 +90,10 @@ pub(crate) fn complete(
     if sealing == Sealing::None {
         return Ok(None);
     }
-    if words.is_some() && !home.has(FILE) {
+    if words.is_some() && !home.has(PERIODS_KEY) {
         begin(home, set, secret, words)?;
     }
-    let Some(file) = home.read(FILE)? else {
+    let Some(file) = home.read(PERIODS_KEY)? else {
         return Ok(None);
     };
     let periods = opened(secret, &file)?;
@@ -174,9 +169,8 @@ impl Kept {
             return Ok(());
         };
         if left.forget_before(first) {
-            let bytes = left.to_bytes();
-            let sealed = RecordKey::new(&self.key).seal_file(FILE, &bytes[..], &mut os_rng());
-            self.home.write_bytes(FILE, &sealed)?;
+            let sealed = left.to_file(&self.key, &mut os_rng());
+            self.home.write_bytes(PERIODS_KEY, &sealed)?;
             reader.forget_periods(first);
         }
         Ok(())

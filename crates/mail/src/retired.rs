@@ -12,8 +12,8 @@ use crate::home::{SERVER, private_folder};
 use crate::identity::PROFILE;
 use crate::inbox::FILE as INBOX;
 use crate::keys::{CLUE_KEY, SECRET_KEY, detection_keys};
-use crate::periods::FILE as PERIODS;
 use crate::{Home, Identity, Inbox, MailError, NewIdentity, Reader};
+use omr_client::periods::PERIODS_KEY;
 use omr_disk::temporary::PREFIX;
 use omr_protocol::{Scheme, Sealing, from_hex};
 use std::fs;
@@ -28,7 +28,7 @@ const LOCK: &str = "retired.lock";
 
 /// Returns the names of the files that belong to one identity.
 fn own() -> impl Iterator<Item = &'static str> {
-    let files = [PROFILE, SERVER, SECRET_KEY, CLUE_KEY, PERIODS, INBOX];
+    let files = [PROFILE, SERVER, SECRET_KEY, CLUE_KEY, PERIODS_KEY, INBOX];
     files.into_iter().chain(detection_keys())
 }
 

@@ -50,6 +50,9 @@ pub enum PeriodError {
     /// The bytes have another length.
     #[error("expected {} bytes of period keys, found {}", .0.expected, .0.found)]
     Length(Mismatch<String, usize>),
+    /// The secrets are encrypted with another key, or were changed.
+    #[error("expected the secrets of periods of this secret key, found others, or damaged ones")]
+    Sealed,
     /// A later release wrote them.
     #[error("expected period keys of version {}, found version {}", .0.expected, .0.found)]
     Version(Mismatch<u8>),

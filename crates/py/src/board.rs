@@ -1,9 +1,14 @@
 //! Boards in folders, which are the boards of the command.
 
+mod rows;
+
+use crate::buffer::Bytes;
+use crate::capsule::stream_of;
 use crate::fault::Fault;
 use crate::files::Given;
 use crate::message::{Message, Messages};
 use crate::open::opened;
+use crate::pickle::refused;
 use crate::post::{Post, Poster};
 use crate::running::{Threads, run};
 use crate::sets::set;
@@ -13,13 +18,16 @@ use omr_protocol::params::DEFAULT;
 use omr_protocol::{ClueKind, ParamSet, Sealing};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PySlice};
+use pyo3::types::{PyBytes, PyCapsule, PySlice};
+use rows::Rows;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-/// An open board, read-only or writable.
+/// A board in a folder, as `omr board init` makes it. It is a context manager and a sequence of messages.
+///
+/// Any number of readers may have it open, or one writer.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Board {
     dir: PathBuf,
@@ -33,8 +41,8 @@ pub(crate) struct Board {
 /// A letter to post: the address, the content and, if there is one, the name.
 #[derive(FromPyObject)]
 enum Letter {
-    Named(PyBackedBytes, PyBackedBytes, Option<PyBackedStr>),
-    Nameless(PyBackedBytes, PyBackedBytes),
+    Named(Bytes, Bytes, Option<PyBackedStr>),
+    Nameless(Bytes, Bytes),
 }
 
 impl Letter {
@@ -56,6 +64,7 @@ impl Letter {
 
 #[pymethods]
 impl Board {
+    /// Creates an empty board in a folder and opens it for writing.
     #[staticmethod]
     #[pyo3(signature = (path, *, params=DEFAULT, payload_bytes=612, sealing="hpke-x25519", clues="bound"))]
     fn create(
@@ -73,6 +82,7 @@ impl Board {
         Ok(Self::new(path, board, set, true)?)
     }
 
+    /// Opens a board; waits up to `timeout` seconds while another process has it open.
     #[staticmethod]
     #[pyo3(signature = (path, *, writable=false, timeout=0.0))]
     fn open(py: Python<'_>, path: PathBuf, writable: bool, timeout: f64) -> PyResult<Self> {
@@ -84,47 +94,55 @@ impl Board {
         Ok(Self::new(path, board, set, writable)?)
     }
 
+    /// The folder of the board.
     #[getter]
     fn path(&self) -> PathBuf {
         self.dir.clone()
     }
 
+    /// The 16 random bytes that name the board.
     #[getter]
     fn board_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.place.board_id)
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
+    /// The way in which payloads are sealed: `none`, `hpke-x25519` or `x-wing`.
     #[getter]
     fn sealing(&self) -> &'static str {
         self.place.sealing.name()
     }
 
+    /// The kind of clues: `bound` or `plain`.
     #[getter]
     fn clues(&self) -> &'static str {
         self.kind.name()
     }
 
+    /// The size of each payload in bytes.
     #[getter]
     fn payload_bytes(&self) -> usize {
         self.place.payload_bytes
     }
 
+    /// Whether the board is open for writing.
     #[getter]
     fn writable(&self) -> bool {
         self.writable
     }
 
+    /// Whether the board was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.inner().is_err()
     }
 
-    /// Returns the first message that has not expired.
+    /// The index of the first message that has not expired.
     #[getter]
     fn first(&self) -> PyResult<u64> {
         Ok(self.inner()?.first())
@@ -162,12 +180,25 @@ impl Board {
         Ok(Messages::new(slf.clone().unbind(), range))
     }
 
+    /// Returns the messages as a stream by Arrow's interface. It always has the columns `index`, `clue` and `payload`, as
+    /// the interface allows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        stream_of(py, Rows::new(self.inner()?))
+    }
+
+    /// Seals a letter to an address and appends its messages. Returns their indices.
     #[pyo3(signature = (to, data, *, name=None))]
     fn post(
         &self,
         py: Python<'_>,
         to: Given,
-        data: PyBackedBytes,
+        data: Bytes,
         name: Option<PyBackedStr>,
     ) -> PyResult<PyRange> {
         let to = to.small()?;
@@ -180,6 +211,10 @@ impl Board {
         Ok(PyRange(placed.pop().unwrap_or(0..0)))
     }
 
+    /// Posts letters, each an address, a content and perhaps a name. Returns the indices of each letter's messages.
+    ///
+    /// They are sealed on all threads and appended in batches of about a thousand. Letters that were appended before an
+    /// error stay.
     #[pyo3(signature = (letters, *, progress=None, threads=None))]
     fn post_many(
         &self,
@@ -198,7 +233,7 @@ impl Board {
         Ok(placed.into_iter().map(PyRange).collect())
     }
 
-    /// Appends messages that were made elsewhere.
+    /// Appends messages that were made elsewhere, all or none. Returns their indices.
     fn append(&self, py: Python<'_>, messages: &Bound<'_, PyAny>) -> PyResult<PyRange> {
         let board = self.inner()?;
         let message = |one: PyResult<Bound<'_, PyAny>>| {
@@ -213,13 +248,15 @@ impl Board {
         Ok(PyRange(range))
     }
 
-    /// Removes messages for good.
+    /// Removes the messages before an index for good. Returns the indices of the removed messages. Indices never
+    /// change.
     fn expire(&self, py: Python<'_>, before: u64) -> PyResult<PyRange> {
         let board = self.inner()?;
         let range = run(py, &None, None, |_| Ok(board.expire(before)?))?;
         Ok(PyRange(range))
     }
 
+    /// Closes the board; a digest that is being made of it is completed first.
     fn close(&self, py: Python<'_>) {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let board = open.take();
@@ -235,6 +272,10 @@ impl Board {
     #[pyo3(signature = (*_exception))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
         self.close(py);
+    }
+
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused("pass `board.path`, and open it with `Board.open`")
     }
 
     fn __repr__(&self) -> String {

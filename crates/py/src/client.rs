@@ -1,9 +1,11 @@
 //! The client of a server: calls that wait, without the interpreter's lock.
 
+use crate::buffer::Bytes;
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params};
 use crate::files::Given;
 use crate::network::Network;
+use crate::pickle::{Pickled, as_fields};
 use crate::post::{Post, parts, writer};
 use crate::rounds::{FetchAnswer, FetchQuery, Scan};
 use crate::running::{Watch, run};
@@ -13,37 +15,70 @@ use omr_protocol::{Mismatch, Scheme};
 use omr_remote::v1::{self, CreateJobRequest, Job, JobState};
 use omr_remote::{Endpoint, RemoteError, random_id};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyBytes;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// The highest time for cancelling a job when the caller stops waiting.
 const CANCEL: Duration = Duration::from_millis(500);
 
-/// A connection to a server.
+/// A connection to a server, made with the first call and again whenever it breaks. It is a context manager. Calls wait
+/// for their answers.
+///
+/// Calls are repeated where the network fails, for a bounded time; none takes effect twice. `ca` is the file of the
+/// certificate that signed the server's. `proxy` is a SOCKS5 proxy, `socks5h://host:port`, which also resolves the
+/// server's name: no connection is made beside it.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Client {
-    pub(crate) url: String,
+    url: String,
+    open: RwLock<Option<Arc<Connection>>>,
+}
+
+/// An open connection and the runtime of its calls.
+pub(crate) struct Connection {
     pub(crate) inner: omr_remote::Client,
     network: Network,
 }
 
 /// A server's description of its board.
-#[pyclass(frozen, get_all, module = "omr")]
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct BoardInfo {
+    /// The 16 random bytes that name the board.
     board_id: Py<PyBytes>,
+    /// The name of the parameter set.
     params: String,
+    /// The way in which payloads are sealed.
     sealing: String,
+    /// The size of each clue in bytes.
     clue_bytes: u32,
+    /// The size of each payload in bytes.
     payload_bytes: u32,
+    /// The number of messages on the board, including expired ones: the index of the next message.
     messages: u64,
+    /// The index of the first message that has not expired.
     first: u64,
 }
 
 #[pymethods]
 impl BoardInfo {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(
+            slf,
+            &[
+                "board_id",
+                "params",
+                "sealing",
+                "clue_bytes",
+                "payload_bytes",
+                "messages",
+                "first",
+            ],
+        )
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<omr.BoardInfo {}: {} messages>",
@@ -56,30 +91,48 @@ impl BoardInfo {
 impl Client {
     #[new]
     #[pyo3(signature = (url, token=None, *, ca=None, proxy=None))]
-    pub(crate) fn new(
+    fn new(
         url: String,
         token: Option<String>,
         ca: Option<PathBuf>,
         proxy: Option<&str>,
     ) -> PyResult<Self> {
-        let endpoint = Endpoint {
-            token,
-            ca_certificate: ca.map(std::fs::read).transpose()?,
-            ..Endpoint::new(url.clone())
-        };
-        let network = Network::new(proxy)?;
-        let inner = network.connect(endpoint).map_err(Fault::from)?;
+        let connection = Connection::new(&url, token, ca, proxy)?;
         Ok(Self {
             url,
-            inner,
-            network,
+            open: RwLock::new(Some(Arc::new(connection))),
         })
+    }
+
+    /// Ends the connection. Calls that wait for an answer get it first; later ones raise `ServerError`.
+    fn close(&self, py: Python<'_>) {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let connection = open.take();
+        drop(open);
+        py.detach(|| drop(connection));
+    }
+
+    /// Whether the client was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.server().is_err()
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().server()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, pyo3::types::PyTuple>) {
+        self.close(py);
     }
 
     /// Returns the board's description, with its present length.
     fn board(&self, py: Python<'_>) -> PyResult<BoardInfo> {
+        let server = self.server()?;
         let board = run(py, &None, None, |watch| {
-            self.wait(watch, self.inner.board())
+            server.wait(watch, server.inner.board())
         })?;
         Ok(BoardInfo {
             board_id: PyBytes::new(py, &board.board_id).unbind(),
@@ -92,12 +145,13 @@ impl Client {
         })
     }
 
+    /// Seals a letter to an address and posts its messages. Returns their indices.
     #[pyo3(signature = (to, data, *, name=None))]
     fn post(
         &self,
         py: Python<'_>,
         to: Given,
-        data: PyBackedBytes,
+        data: Bytes,
         name: Option<PyBackedStr>,
     ) -> PyResult<Vec<u64>> {
         let to = to.small()?;
@@ -106,14 +160,16 @@ impl Client {
             name: name.as_deref(),
             data: &data,
         };
+        let server = self.server()?;
         run(py, &None, None, |watch| {
-            let messages = sealed(&self.wait(watch, self.inner.board())?, &post)?;
-            let posted = self.wait(watch, self.inner.post(messages))?;
+            let messages = sealed(&server.wait(watch, server.inner.board())?, &post)?;
+            let posted = server.wait(watch, server.inner.post(messages))?;
             Ok(posted.ranges.into_iter().flatten().collect())
         })
     }
 
-    /// Uploads a detection key's file and registers it under the caller's token.
+    /// Uploads a detection key's file and registers it under the token. Returns the key's hash, by which other calls
+    /// name it.
     #[pyo3(signature = (path, *, progress=None))]
     fn register<'py>(
         &self,
@@ -121,30 +177,34 @@ impl Client {
         path: PathBuf,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        let server = self.server()?;
         let hash = run(py, &None, progress, |watch| {
             let report = |done, all| watch.at("uploading key", done, all);
-            let hash = self.wait(watch, self.inner.upload_key(&path, report))?;
-            self.wait(watch, self.inner.register_key(hash))?;
+            let hash = server.wait(watch, server.inner.upload_key(&path, report))?;
+            server.wait(watch, server.inner.register_key(hash))?;
             Ok(hash)
         })?;
         Ok(PyBytes::new(py, &hash))
     }
 
-    /// Revokes the registration of a key.
+    /// Revokes the registration of the key with this hash.
     fn revoke(&self, py: Python<'_>, key: &[u8]) -> PyResult<()> {
         let hash = hash_of(key)?;
+        let server = self.server()?;
         run(py, &None, None, |watch| {
-            self.wait(watch, self.inner.revoke_key(hash))
+            server.wait(watch, server.inner.revoke_key(hash))
         })
     }
 
-    /// Requests a digest, waits until it is made, and downloads it; cancels the job where the caller stops waiting.
+    /// Requests a digest with registered keys, given by their hashes, waits for it and downloads it.
+    ///
+    /// The requested ranges and their times must not depend on the content of digests: the server sees them.
     #[pyo3(signature = (*keys, bound=50, range=None, indices_only=false, scheme=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn digest(
         &self,
         py: Python<'_>,
-        keys: Vec<PyBackedBytes>,
+        keys: Vec<Bytes>,
         bound: u32,
         range: Option<&Bound<'_, pyo3::types::PyRange>>,
         indices_only: bool,
@@ -160,8 +220,9 @@ impl Client {
             .iter()
             .map(|key| hash_of(key))
             .collect::<Result<_, Fault>>()?;
+        let server = self.server()?;
         run(py, &None, progress, |watch| {
-            let board = self.wait(watch, self.inner.board())?;
+            let board = server.wait(watch, server.inner.board())?;
             let range = range.unwrap_or(board.first_index..board.messages);
             let request = CreateJobRequest {
                 key_hashes: hashes.iter().map(|hash| hash.to_vec().into()).collect(),
@@ -170,7 +231,7 @@ impl Client {
                 scheme: scheme.map_or(0, |scheme| scheme.tag().into()),
                 ..job(&range)
             };
-            let digest = Digest::of_file(&self.made(watch, &request)?)?;
+            let digest = Digest::of_file(&server.made(watch, &request)?)?;
             check_params(&board.params_id, digest.set.name())?;
             let found = digest.response.request().range;
             checked(digest.response.board_id(), found, &board, &range)?;
@@ -178,22 +239,23 @@ impl Client {
         })
     }
 
-    /// Requests a scan and downloads it.
+    /// Requests a scan with a registered key for two rounds, given by its hash.
     #[pyo3(signature = (key, *, range=None, progress=None))]
     fn scan(
         &self,
         py: Python<'_>,
-        key: PyBackedBytes,
+        key: Bytes,
         range: Option<&Bound<'_, pyo3::types::PyRange>>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Scan> {
         let range = range.map(crate::detector::bounds).transpose()?;
         let hash = hash_of(&key)?;
+        let server = self.server()?;
         run(py, &None, progress, |watch| {
-            let board = self.wait(watch, self.inner.board())?;
+            let board = server.wait(watch, server.inner.board())?;
             let range = range.unwrap_or(board.first_index..board.messages);
             let request = in_two_rounds(&range, hash);
-            let scan = Scan::of_file(&self.made(watch, &request)?)?;
+            let scan = Scan::of_file(&server.made(watch, &request)?)?;
             check_params(&board.params_id, scan.set.name())?;
             let header = &scan.scanned.header;
             checked(header.board_id, header.range.clone(), &board, &range)?;
@@ -201,22 +263,23 @@ impl Client {
         })
     }
 
-    /// Sends a query and downloads its answer.
+    /// Sends a query for messages of a scan, and downloads its answer.
     #[pyo3(signature = (key, query, *, progress=None))]
     fn fetch(
         &self,
         py: Python<'_>,
-        key: PyBackedBytes,
+        key: Bytes,
         query: &Bound<'_, FetchQuery>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<FetchAnswer> {
         let (hash, query) = (hash_of(&key)?, query.get());
+        let server = self.server()?;
         run(py, &None, progress, |watch| {
             let request = CreateJobRequest {
                 query: query.bytes.clone().into(),
                 ..in_two_rounds(&query.header.range, hash)
             };
-            let answer = FetchAnswer::of_file(&self.made(watch, &request)?)?;
+            let answer = FetchAnswer::of_file(&server.made(watch, &request)?)?;
             check_params(query.set.name(), answer.set.name())?;
             answer.check(query)?;
             Ok(answer)
@@ -229,6 +292,35 @@ impl Client {
 }
 
 impl Client {
+    /// Returns the connection.
+    ///
+    /// Errors: `ClientClosed`.
+    fn server(&self) -> Result<Arc<Connection>, Fault> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.clone().ok_or(Fault::ClientClosed)
+    }
+}
+
+impl Connection {
+    /// Returns a connection, which is made with the first call.
+    ///
+    /// Errors: `Io`, `Remote`.
+    pub(crate) fn new(
+        url: &str,
+        token: Option<String>,
+        ca: Option<PathBuf>,
+        proxy: Option<&str>,
+    ) -> Result<Self, Fault> {
+        let endpoint = Endpoint {
+            token,
+            ca_certificate: ca.map(std::fs::read).transpose()?,
+            ..Endpoint::new(url.to_owned())
+        };
+        let network = Network::new(proxy)?;
+        let inner = network.connect(endpoint)?;
+        Ok(Self { inner, network })
+    }
+
     /// Waits for a call, until the caller stops it.
     ///
     /// Errors: those of the call; `Stopped`.

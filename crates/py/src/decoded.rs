@@ -1,5 +1,6 @@
 //! The decoded content of digests, scans and answers.
 
+use crate::pickle::{Pickled, as_fields};
 use omr_client::fragment::Whole;
 use omr_client::letters::{self, Opened};
 use pyo3::PyTypeInfo;
@@ -7,11 +8,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A letter to the recipient.
-#[pyclass(frozen, get_all, module = "omr")]
+/// A letter: the index of its first message, its name if it has one, and its content.
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct Letter {
+    /// The index of the letter's first message.
     index: u64,
+    /// The name that the sender gave the letter, if there is one.
     name: Option<String>,
+    /// The content, which `bytes(letter)` returns, too.
     data: Py<PyBytes>,
 }
 
@@ -19,6 +23,10 @@ pub(crate) struct Letter {
 impl Letter {
     fn __bytes__(&self, py: Python<'_>) -> Py<PyBytes> {
         self.data.clone_ref(py)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["index", "name", "data"])
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -35,40 +43,58 @@ impl Letter {
 }
 
 /// A letter with missing parts.
-#[pyclass(frozen, get_all, module = "omr")]
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct Incomplete {
+    /// The indices of the messages that are there.
     indices: Vec<u64>,
+    /// The number of parts that are there.
     have: u32,
+    /// The number of parts of the whole letter.
     total: u32,
 }
 
 #[pymethods]
 impl Incomplete {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["indices", "have", "total"])
+    }
+
     fn __repr__(&self) -> String {
         format!("<omr.Incomplete {} of {} parts>", self.have, self.total)
     }
 }
 
 /// A message without a letter, and the reason.
-#[pyclass(frozen, get_all, module = "omr")]
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct LeftOut {
+    /// The index of the message.
     index: u64,
+    /// The reason why there is no letter.
     reason: String,
 }
 
 #[pymethods]
 impl LeftOut {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["index", "reason"])
+    }
+
     fn __repr__(&self) -> String {
         format!("<omr.LeftOut {}: {}>", self.index, self.reason)
     }
 }
 
-/// Everything in files for a recipient: a sequence of letters.
-#[pyclass(frozen, get_all, sequence, module = "omr")]
+/// The letters of files in the order of the board, and the messages without a letter.
+#[pyclass(frozen, get_all, new = "from_fields", sequence, module = "omr")]
 pub(crate) struct Decoded {
+    /// The letters in the order of the board, as the object itself has them.
     letters: Py<PyList>,
+    /// The letters with missing parts.
     incomplete: Py<PyList>,
+    /// The messages without a letter.
     left_out: Py<PyList>,
+    /// The indices of all messages of the recipient; a digest of indices, or a scan without an answer, has nothing
+    /// else.
     indices: Vec<u64>,
 }
 
@@ -84,6 +110,10 @@ impl Decoded {
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         self.letters.bind(py).try_iter()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["letters", "incomplete", "left_out", "indices"])
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

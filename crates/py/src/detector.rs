@@ -4,6 +4,7 @@ use crate::board::Board;
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params};
 use crate::files::Given;
+use crate::pickle::refused;
 use crate::rounds::{FetchAnswer, FetchQuery, Rounds, Scan};
 use crate::running::{Counted, Threads, Watch, run};
 use crate::session::{Session, Wanted};
@@ -18,6 +19,7 @@ use omr_protocol::instantomr::InstantKey;
 use omr_protocol::{EngineKind, Mismatch, ParamSet, Request, SEED_BYTES, Scheme};
 use omr_store::StoreError;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -38,7 +40,11 @@ pub(crate) fn engine(word: &str) -> Result<EngineKind, Fault> {
     found.ok_or_else(|| Fault::Engine(word.to_owned()))
 }
 
-/// A recipient's detection keys in memory. It can name no secret key.
+/// Detection keys of one recipient in memory. A detector learns neither which messages are the recipient's nor their
+/// number.
+///
+/// A key is given as bytes or by its path; several, one for each engine, are given as a list and must be of the same
+/// recipient. `threads` is the number of its own threads, in place of all cores.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Detector {
     keys: Keys,
@@ -58,28 +64,41 @@ struct Keys {
 #[pymethods]
 impl Detector {
     #[new]
-    #[pyo3(signature = (*keys, threads=None, progress=None))]
+    #[pyo3(signature = (keys, *, threads=None, progress=None))]
     fn new(
         py: Python<'_>,
-        keys: Vec<Given>,
+        keys: &Bound<'_, PyAny>,
         threads: Option<usize>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let keys: Vec<Given> =
+            if keys.is_instance_of::<PyList>() || keys.is_instance_of::<PyTuple>() {
+                keys.extract()?
+            } else {
+                vec![keys.extract()?]
+            };
         let threads = crate::running::threads(threads)?;
         let keys = run(py, &threads, progress, |watch| Keys::read(&keys, watch))?;
         Ok(Self { keys, threads })
     }
 
+    /// The name of the parameter set of the keys.
     #[getter]
     fn params(&self) -> &str {
         self.keys.set.name()
     }
 
+    /// The engines of the keys.
     #[getter]
     fn engines(&self) -> Vec<&'static str> {
         self.keys.kinds.iter().copied().map(name).collect()
     }
 
+    /// Scans a board, or a range of it, for up to `bound` messages of the recipient.
+    ///
+    /// A digest with the same `seed`, 32 bytes, is the same one. The seed must be random and drawn after the messages
+    /// were posted, which is the default. `progress` is called with a stage's name, the number of completed steps, and
+    /// that of all steps.
     #[pyo3(signature = (board, *, bound=50, range=None, indices_only=false, scheme=None, seed=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn digest(
@@ -123,6 +142,7 @@ impl Detector {
         Ok(made)
     }
 
+    /// Scans a board, or a range of it, with a key for two rounds: the recipient finds all messages.
     #[pyo3(signature = (board, *, range=None, progress=None))]
     fn scan(
         &self,
@@ -139,6 +159,7 @@ impl Detector {
         })
     }
 
+    /// Answers a recipient's query with payloads from the board.
     #[pyo3(signature = (board, query, *, progress=None))]
     fn fetch(
         &self,
@@ -156,6 +177,7 @@ impl Detector {
         })
     }
 
+    /// Starts a session of InstantOMR. It is faster with `room` for few messages until a digest is cut.
     #[pyo3(signature = (board, *, start=None, bound=50, room=None, indices_only=false))]
     fn session(
         &self,
@@ -181,10 +203,15 @@ impl Detector {
         )?)
     }
 
+    /// Returns the session in a file.
     fn resume(&self, py: Python<'_>, session: Given) -> PyResult<Session> {
         let instant = self.instant()?;
         let (set, threads) = (self.keys.set.clone(), self.threads.clone());
         Ok(py.detach(|| Session::resume(instant, set, threads, &session))?)
+    }
+
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused("pass the paths of the detection keys, and make a detector of them")
     }
 
     fn __repr__(&self) -> String {

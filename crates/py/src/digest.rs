@@ -3,20 +3,21 @@
 use crate::board::PyRange;
 use crate::fault::{Fault, header_of};
 use crate::files::{Given, save_public};
+use crate::pickle::{Pickled, as_file};
 use crate::sets::set;
 use omr_detector::Stages;
 use omr_detector::engine::Answer;
 use omr_protocol::frame::Kind;
 use omr_protocol::{ParamSet, Response};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The highest number of bytes of a digest's file.
 const MOST_BYTES: u64 = 1 << 33;
 
-/// A digest, with the figures of its making where it was made here.
+/// The result of a detector. `bytes(digest)` is the digest's file.
 #[pyclass(frozen, eq, module = "omr")]
 pub(crate) struct Digest {
     pub(crate) set: Arc<ParamSet>,
@@ -35,16 +36,19 @@ impl PartialEq for Digest {
 
 #[pymethods]
 impl Digest {
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, digest: Given) -> PyResult<Self> {
+    /// Returns the digest in a file.
+    #[classmethod]
+    fn from_bytes(_class: &Bound<'_, PyType>, py: Python<'_>, digest: Given) -> PyResult<Self> {
         Ok(py.detach(|| Self::read(&digest))?)
     }
 
+    /// Reads the file of a digest.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         Ok(py.detach(|| Self::read(&Given::Path(path)))?)
     }
 
+    /// Writes the file of the digest.
     #[pyo3(signature = (path, *, overwrite=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
         Ok(py.detach(|| save_public(&path, overwrite, &self.bytes))?)
@@ -54,41 +58,53 @@ impl Digest {
         PyBytes::new(py, &self.bytes)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
+        as_file::<Self>(self.__bytes__(py))
+    }
+
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
+    /// The name of the scheme that made the digest.
     #[getter]
     fn scheme(&self) -> &'static str {
         self.response.scheme().name()
     }
 
+    /// The indices of the messages that were examined.
     #[getter]
     fn range(&self) -> PyRange {
         PyRange(self.response.request().range)
     }
 
+    /// The largest number of the recipient's messages for which the digest has room.
     #[getter]
     fn bound(&self) -> usize {
         self.response.request().bound
     }
 
+    /// The size of each payload in bytes; None for a digest of indices.
     #[getter]
     fn payload_bytes(&self) -> Option<usize> {
         self.response.request().payload_bytes
     }
 
+    /// The id of the board.
     #[getter]
     fn board_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.response.board_id())
     }
 
+    /// The way in which the board's payloads are sealed.
     #[getter]
     fn sealing(&self) -> &'static str {
         self.response.sealing().name()
     }
 
+    /// The random bytes that placed the messages in the digest.
     #[getter]
     fn seed<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let seed = match &self.response {
@@ -100,16 +116,19 @@ impl Digest {
         PyBytes::new(py, seed)
     }
 
+    /// The seconds of each stage, if this process made the digest.
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         seconds(py, &self.stages)
     }
 
+    /// The number of clues that cannot be read, without those of `lost` messages, if this process made the digest.
     #[getter]
     fn unusable_clues(&self) -> usize {
         self.unusable_clues
     }
 
+    /// The messages that the board has lost by damage, if this process made the digest: no digest can contain them.
     #[getter]
     fn lost(&self) -> Vec<u64> {
         self.lost.clone()

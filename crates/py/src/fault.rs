@@ -8,6 +8,7 @@ use omr_detector::DetectorError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
 use omr_protocol::instantomr::{OtherHistory, SessionError};
+use omr_protocol::periods::PeriodError;
 use omr_protocol::rounds::RoundsError;
 use omr_protocol::scheme::SchemeError;
 use omr_protocol::sealing::SealingError;
@@ -40,6 +41,9 @@ pub(crate) enum Fault {
     /// The words make no keys.
     #[error(transparent)]
     Words(#[from] WordsError),
+    /// The secrets of periods are not those of the secret key.
+    #[error(transparent)]
+    Periods(#[from] PeriodError),
     /// A detection key is invalid.
     #[error(transparent)]
     Key(#[from] DetectionKeyError),
@@ -55,6 +59,11 @@ pub(crate) enum Fault {
     /// The secret is under a passphrase that was not given.
     #[error("the secret key is under a passphrase, found none: pass passphrase=")]
     NoPassphrase,
+    /// A secret's file is to be under a passphrase and in plain, or neither was chosen.
+    #[error(
+        "expected passphrase=, or plain=True for a secret that every reader of the file has, found {0}"
+    )]
+    Protection(&'static str),
     /// The secret and the address belong to two recipients.
     #[error("expected the address {}, which belongs to the secret key, found {}", .0.expected, .0.found)]
     OtherAddress(Mismatch<String>),
@@ -157,6 +166,9 @@ pub(crate) enum Fault {
     /// A call of a server failed.
     #[error(transparent)]
     Remote(#[from] omr_remote::RemoteError),
+    /// The client was closed.
+    #[error("the client is closed: make another one")]
+    ClientClosed,
     /// An identity, its inbox or its letters failed.
     #[error(transparent)]
     Mail(#[from] omr_mail::MailError),
@@ -265,6 +277,9 @@ pub(crate) enum Fault {
         /// The given index.
         found: i64,
     },
+    /// The object contains a secret or has open files, and is not pickled.
+    #[error("expected an object that is plain bytes, found one with secrets or open files: {0}")]
+    Pickle(&'static str),
     /// The number of threads is 0.
     #[error("expected at least 1 thread, found 0")]
     Threads,

@@ -1,21 +1,32 @@
 //! Files from Python, as bytes or by their path; files are written whole or not at all.
 
+use crate::buffer::Buffer;
 use crate::fault::Fault;
+use omr_detector::Held;
 use omr_disk::temporary::{Access, Unfinished, folder_of, temporary};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// A file: its bytes or its path.
-#[derive(FromPyObject)]
 pub(crate) enum Given {
-    /// `bytes` or `bytearray`.
-    Bytes(PyBackedBytes),
+    /// `bytes` or another buffer of bytes.
+    Bytes(Buffer),
     /// `str` or `os.PathLike`.
     Path(PathBuf),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Given {
+    type Error = PyErr;
+
+    fn extract(of: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match of.extract() {
+            Ok(path) => Ok(Self::Path(path)),
+            Err(_) => Ok(Self::Bytes(of.extract()?)),
+        }
+    }
 }
 
 /// The highest number of bytes of an address or a secret, locked or not.
@@ -27,7 +38,7 @@ impl Given {
     /// Errors: `Io`.
     pub(crate) fn reader(&self) -> Result<Box<dyn Read + Send + '_>, Fault> {
         Ok(match self {
-            Self::Bytes(bytes) => Box::new(&bytes[..]),
+            Self::Bytes(bytes) => Box::new(bytes.file()),
             Self::Path(path) => Box::new(File::open(path)?),
         })
     }
@@ -46,12 +57,27 @@ impl Given {
     pub(crate) fn up_to(&self, most: u64) -> Result<Zeroizing<Vec<u8>>, Fault> {
         // The memory is reserved at once, so that a secret leaves no copies behind.
         let reserve = match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Bytes(bytes) => bytes.bytes() as u64,
             Self::Path(path) => fs::metadata(path)?.len(),
         };
         let mut bytes = Zeroizing::new(Vec::with_capacity(reserve.min(most) as usize + 2));
         self.reader()?.take(most).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+}
+
+/// Returns the passphrase for a secret's file, or `None` if the file is wanted without one.
+///
+/// Errors: `Protection` for both or neither.
+pub(crate) fn protection(
+    passphrase: Option<String>,
+    plain: bool,
+) -> Result<Option<Zeroizing<String>>, Fault> {
+    let passphrase = passphrase.map(Zeroizing::new);
+    match (passphrase.is_some(), plain) {
+        (true, true) => Err(Fault::Protection("both")),
+        (false, false) => Err(Fault::Protection("neither")),
+        _ => Ok(passphrase),
     }
 }
 

@@ -6,13 +6,15 @@ use crate::board::Board;
 use crate::decoded::Decoded;
 use crate::detector::engine;
 use crate::fault::{Fault, check_params, header_of};
-use crate::files::{Given, save};
+use crate::files::{Given, protection, save};
+use crate::pickle::{Pickled, as_fields, refused};
 use crate::rounds::{FetchQuery, Scan};
 use crate::running::{Counted, Watch, run};
 use crate::sets::set;
 use crate::words::Words;
 use found::{File, Files};
 use omr_client::locked::{Passphrase, lock, unlock};
+use omr_client::periods::{PERIODS_KEY, PeriodSecrets};
 use omr_client::{SecretKey, identity, os_rng, write_detection_key};
 use omr_detector::Progress;
 use omr_disk::temporary::Access;
@@ -32,7 +34,9 @@ use zeroize::Zeroizing;
 const SECRET_KEY: &str = "secret.key";
 const CLUE_KEY: &str = "clue.key";
 
-/// A recipient. Its secrets are wiped when it is dropped, and no `repr` shows them.
+/// A recipient: a secret, an address for senders, and detection keys for detectors.
+///
+/// The secrets are wiped when the object is deleted, and no `repr` shows them.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Identity {
     set: Arc<ParamSet>,
@@ -40,17 +44,25 @@ pub(crate) struct Identity {
     address: Option<ClueKey>,
     /// The words that the keys are made from, unless they are random.
     words: Option<omr_client::Words>,
+    /// The secrets of periods, to whose keys letters to an inbox are sealed.
+    periods: Option<PeriodSecrets>,
 }
 
-/// A message, unopened.
-#[pyclass(frozen, get_all, module = "omr")]
+/// A message, unopened; without a payload where the file has indices alone.
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct Retrieved {
+    /// The index of the message on its board.
     index: u64,
+    /// The payload, sealed; None where the file has indices alone.
     payload: Option<Py<PyBytes>>,
 }
 
 #[pymethods]
 impl Retrieved {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["index", "payload"])
+    }
+
     fn __repr__(&self) -> String {
         format!("<omr.Retrieved message {}>", self.index)
     }
@@ -58,13 +70,15 @@ impl Retrieved {
 
 #[pymethods]
 impl Identity {
+    /// Returns a new recipient. `clues` is the kind of clues that the address accepts.
     #[staticmethod]
     #[pyo3(signature = (params=DEFAULT, *, clues="bound"))]
     fn generate(py: Python<'_>, params: &str, clues: &str) -> PyResult<Self> {
         Self::make(py, params, clues, None)
     }
 
-    /// Makes the recipient of words: the same one, whenever and wherever.
+    /// Returns the recipient of words, as `omr keygen --from-words`: the same secret, address and detection keys
+    /// whenever and wherever. Other sets and kinds of clues have independent ones.
     #[staticmethod]
     #[pyo3(signature = (words, params=DEFAULT, *, clues="bound"))]
     fn from_words(
@@ -76,6 +90,7 @@ impl Identity {
         Self::make(py, params, clues, Some(words.get().inner.clone()))
     }
 
+    /// Returns the recipient of a secret key's file. An address for plain clues cannot be derived from it.
     #[staticmethod]
     #[pyo3(signature = (secret, *, address=None, passphrase=None))]
     fn from_bytes(
@@ -90,7 +105,8 @@ impl Identity {
         })
     }
 
-    /// Reads `secret.key`, and `clue.key` where it is there, from a folder.
+    /// Returns the recipient of the files `secret.key` and `clue.key` in a folder, as `omr keygen` writes them, with
+    /// `periods.key`, if that is there, as in the home folder of an `Inbox`.
     #[staticmethod]
     #[pyo3(signature = (folder, *, passphrase=None))]
     fn load(py: Python<'_>, folder: PathBuf, passphrase: Option<String>) -> PyResult<Self> {
@@ -99,28 +115,49 @@ impl Identity {
             let address = folder.join(CLUE_KEY);
             let address = address.exists().then_some(Given::Path(address));
             let secret = Given::Path(folder.join(SECRET_KEY));
-            Self::read(&secret, address.as_ref(), passphrase)
+            let read = Self::read(&secret, address.as_ref(), passphrase)?;
+            let periods = folder.join(PERIODS_KEY);
+            if !periods.exists() {
+                return Ok(read);
+            }
+            let file = Given::Path(periods).small()?;
+            let periods = PeriodSecrets::from_file(&read.secret.storage_key(), &file)?;
+            Ok(Self {
+                periods: Some(periods),
+                ..read
+            })
         })
     }
 
-    /// Writes `secret.key` and `clue.key` into a folder.
-    #[pyo3(signature = (folder, *, passphrase=None, overwrite=false))]
+    /// Writes the files `secret.key`, for the owner alone, and `clue.key` into a folder, with `periods.key` for keys of
+    /// words and where `load` found it. The secret is under the passphrase; `plain=True` in its place writes the secret
+    /// without one.
+    #[pyo3(signature = (folder, *, passphrase=None, plain=false, overwrite=false))]
     fn save(
         &self,
         py: Python<'_>,
         folder: PathBuf,
         passphrase: Option<String>,
+        plain: bool,
         overwrite: bool,
     ) -> PyResult<()> {
-        let passphrase = passphrase.map(Zeroizing::new);
+        let passphrase = protection(passphrase, plain)?;
         run(py, &None, None, |_| {
             let secret = self.secret_file(passphrase)?;
             let address = self.address_file()?;
             omr_disk::create_folders(&folder)?;
-            let files: [(_, _, &[u8]); 2] = [
+            let periods = self.periods.as_ref();
+            let periods =
+                periods.map(|secrets| secrets.to_file(&self.secret.storage_key(), &mut os_rng()));
+            let mut files: Vec<(_, _, &[u8])> = vec![
                 (SECRET_KEY, Access::Private, &secret),
                 (CLUE_KEY, Access::Public, &address),
             ];
+            files.extend(
+                periods
+                    .as_ref()
+                    .map(|file| (PERIODS_KEY, Access::Private, &file[..])),
+            );
             for (name, access, bytes) in files {
                 save(&folder.join(name), access, overwrite, |file| {
                     Ok(file.write_all(bytes)?)
@@ -130,21 +167,25 @@ impl Identity {
         })
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
+    /// The kind of clues that the address accepts: `bound` or `plain`.
     #[getter]
     fn clues(&self) -> &'static str {
         self.secret.clues().name()
     }
 
+    /// The bytes of `clue.key`, the address for senders.
     #[getter]
     fn address<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.address_file()?))
     }
 
+    /// Returns the bytes of `secret.key`, under a passphrase if one is given. Python may copy these bytes in memory.
     #[pyo3(signature = (*, passphrase=None))]
     fn secret_bytes<'py>(
         &self,
@@ -156,6 +197,10 @@ impl Identity {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// Returns a detection key's file, for the set's first engine unless `engine` is given.
+    ///
+    /// With `board` it shares its masks with the keys that others make for this board in the same weeks, so that a
+    /// detector serves them together.
     #[pyo3(signature = (engine=None, *, board=None, progress=None))]
     fn detection_key<'py>(
         &self,
@@ -174,6 +219,7 @@ impl Identity {
         Ok(PyBytes::new(py, &key))
     }
 
+    /// Writes a detection key's file piece by piece, for the owner alone.
     #[pyo3(signature = (path, engine=None, *, board=None, overwrite=false, progress=None))]
     fn save_detection_key(
         &self,
@@ -192,7 +238,10 @@ impl Identity {
         })
     }
 
-    /// Encrypts a query for the messages of a scan for which no earlier query asks.
+    /// Encrypts a query for 56 messages of a scan, without those for which earlier queries ask.
+    ///
+    /// Ask after each scan, also if it has no message of the recipient: a detector sees whether a query comes, and
+    /// nothing else. A scan that `has_payloads` needs none, and is refused.
     #[pyo3(signature = (scan, *earlier))]
     fn ask(
         &self,
@@ -205,7 +254,10 @@ impl Identity {
         Ok(py.detach(|| self.asked(scan, &earlier))?)
     }
 
-    /// Returns the letters in files of one board.
+    /// Returns the letters in files of one board. Pass all files with parts of a letter in one call, and each answer
+    /// with its scan and its query. Letters to keys of periods open where `load` found `periods.key`.
+    ///
+    /// `sealing` is the expected sealing; without it, a board that does not seal causes an `UnsealedWarning`.
     #[pyo3(signature = (*files, sealing=None))]
     fn decode(
         &self,
@@ -223,7 +275,9 @@ impl Identity {
         Decoded::new(py, opened, &unreadable)
     }
 
-    /// Returns the messages in files, unopened.
+    /// Returns the recipient's messages in files, unopened.
+    ///
+    /// They include messages that were made to test how the recipient reacts: do not reveal whether there are any.
     #[pyo3(signature = (*files))]
     fn retrieve(&self, py: Python<'_>, files: Vec<File<'_>>) -> PyResult<Vec<Retrieved>> {
         let files = Files::new(&files);
@@ -233,6 +287,12 @@ impl Identity {
             payload: one.payload.map(|bytes| PyBytes::new(py, &bytes).unbind()),
         };
         Ok(found.into_messages().into_iter().map(retrieved).collect())
+    }
+
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused(
+            "pass `secret_bytes(passphrase=...)` to `Identity.from_bytes`, or the path of a folder, which `save` writes",
+        )
     }
 
     fn __repr__(&self) -> String {
@@ -275,11 +335,13 @@ impl Identity {
                 Some(words) => words.identity(set.clue(), clues),
                 None => identity(set.clue(), clues, &mut os_rng()),
             };
+            let periods = words.as_ref().map(|words| words.periods(set.clue(), clues));
             Ok::<_, Fault>(Self {
                 set,
                 secret,
                 address: Some(address),
                 words,
+                periods,
             })
         });
         Ok(made?)
@@ -316,6 +378,7 @@ impl Identity {
             secret,
             address,
             words: None,
+            periods: None,
         })
     }
 

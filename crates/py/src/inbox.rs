@@ -12,6 +12,7 @@ pub(crate) use canary::Canary;
 pub(crate) use letter::{InboxLetter, Kept, Taken, Waiting};
 pub(crate) use watch::Watch;
 
+use crate::buffer::Bytes;
 use crate::fault::Fault;
 use crate::network::Network;
 use crate::raise::with_advice;
@@ -27,14 +28,17 @@ use omr_mail::{
 use omr_protocol::{ClueKind, Mismatch, Scheme, Sealing};
 use place::{Place, located, own_server};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// An open inbox of an identity, for fetching, or only for reading where another program fetches.
+/// A recipient at a server, in the home folder of `omr id`, with the received letters. It is a context manager.
+///
+/// What a server sees, and when, does not depend on what was found. Warnings go to the logger `omr`. With `proxy`, as
+/// `Client` takes it, all connections of this object are made through it, each under a name of its own. It is not
+/// stored.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Inbox {
     home: PathBuf,
@@ -43,7 +47,14 @@ pub(crate) struct Inbox {
 
 #[pymethods]
 impl Inbox {
-    /// Makes an identity for a server's board and registers its detection keys.
+    /// Makes an identity for a server's board and registers its detection keys, as `omr id new`.
+    ///
+    /// With `words` its keys are made from them; the address is the same as before if `clues`, `scheme`, `bound`,
+    /// `spares` and the board's sealing are. `birthday` is the index of the first message that can be for these keys,
+    /// or for keys that are in the home: the first fetch begins there, or without it with the board's first message.
+    ///
+    /// `scheme` is that of two rounds where the server serves them, unless it is given or `batches` is true. With
+    /// `batches` only whole batches are fetched, which the server computes as soon as they are full.
     #[staticmethod]
     #[pyo3(signature = (home, url, token=None, *, ca=None, proxy=None, params=None, scheme=None, bound=50,
         clues="bound", sealing=None, spares=MAX_LEVELS, batches=false, own_masks=false, words=None, birthday=None,
@@ -117,7 +128,7 @@ impl Inbox {
         .and_then(|opened| Self::of(py, home, opened))
     }
 
-    /// Registers an existing identity, after an interrupted registration or at another address of its server.
+    /// Continues an interrupted registration, as `omr id register`.
     #[staticmethod]
     #[pyo3(signature = (home, url=None, token=None, *, ca=None, proxy=None, passphrase=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
@@ -149,6 +160,10 @@ impl Inbox {
         .and_then(|opened| Self::of(py, home, opened))
     }
 
+    /// Opens the inbox of an identity.
+    ///
+    /// If another program fetches into it, letters can still be listed, read and sent; `take`, `watch`, and the methods
+    /// that change requests (`raise_bound`, `retry_damaged`, `again`, `drop`) raise `InboxBusyError`.
     #[staticmethod]
     #[pyo3(signature = (home, *, token=None, proxy=None, passphrase=None))]
     fn open(
@@ -173,39 +188,46 @@ impl Inbox {
         .and_then(|opened| Self::of(py, home, opened))
     }
 
+    /// The home folder of the identity.
     #[getter]
     fn home(&self) -> PathBuf {
         self.home.clone()
     }
 
+    /// The address for senders, as text that can be sent by mail.
     #[getter]
     fn address(&self) -> PyResult<String> {
         let address = self.inner()?.mailbox.identity.address();
         Ok(address.map_err(Fault::from)?.to_text())
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> PyResult<String> {
         Ok(self.inner()?.mailbox.identity.profile.params.clone())
     }
 
+    /// The number of messages for which a digest has room.
     #[getter]
     fn bound(&self) -> PyResult<u32> {
         Ok(self.inner()?.mailbox.identity.profile.bound)
     }
 
-    /// Returns the index of the first message of the board that can be for the identity.
+    /// The index of the first message of the board that can be for the identity: the board's length when the keys were
+    /// made, or what was given.
     #[getter]
     fn birthday(&self) -> PyResult<u64> {
         Ok(self.inner()?.mailbox.identity.profile.begins)
     }
 
+    /// Whether the inbox was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.inner().is_err()
     }
 
-    /// Fetches all messages since the last fetch, and decodes them.
+    /// Fetches all messages since the last fetch and decodes them. Letters that arrived before an error are in
+    /// `letters()`.
     #[pyo3(signature = (*, progress=None))]
     fn take(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Taken> {
         let opened = self.fetching()?;
@@ -221,7 +243,10 @@ impl Inbox {
         Taken::new(py, taken)
     }
 
-    /// Fetches at fixed times and returns letters as they arrive.
+    /// Fetches at whole multiples of `every` seconds, at most `count` times, and returns letters as they arrive.
+    ///
+    /// A thread keeps the times, however long the letters take. With `session` the server processes messages as they
+    /// come (InstantOMR). `canaries` is the average number of canaries a day, posted at random times.
     #[pyo3(signature = (every=60.0, *, count=None, session=false, canaries=None))]
     fn watch(
         &self,
@@ -234,7 +259,7 @@ impl Inbox {
         Ok(Watch::start(self.fetching()?, plan)?)
     }
 
-    /// Returns the letters in the inbox.
+    /// Returns the letters in the inbox, in the order of the board: the unread ones, or all.
     #[pyo3(signature = (*, all=false))]
     fn letters(&self, py: Python<'_>, all: bool) -> PyResult<Vec<Py<InboxLetter>>> {
         let opened = self.inner()?;
@@ -242,7 +267,7 @@ impl Inbox {
         letter::objects(py, letters)
     }
 
-    /// Marks letters as read.
+    /// Marks letters as read, so that `letters` lists them no more.
     #[pyo3(signature = (*letters))]
     fn mark_read(&self, py: Python<'_>, letters: Vec<Bound<'_, InboxLetter>>) -> PyResult<()> {
         let opened = self.inner()?;
@@ -251,7 +276,7 @@ impl Inbox {
         Ok(marked.map_err(Fault::from)?)
     }
 
-    /// Removes letters; later fetches do not bring them back.
+    /// Removes letters. Later fetches do not bring them back.
     #[pyo3(signature = (*letters))]
     fn delete(&self, py: Python<'_>, letters: Vec<Bound<'_, InboxLetter>>) -> PyResult<()> {
         let opened = self.inner()?;
@@ -260,7 +285,7 @@ impl Inbox {
         Ok(deleted.map_err(Fault::from)?)
     }
 
-    /// Mutes a sender, whose letters count as read from now on.
+    /// Has all letters of a sender, a contact or a short address, count as read, also those to come.
     fn mute(&self, py: Python<'_>, sender: &str) -> PyResult<()> {
         let opened = self.inner()?;
         let muted = py.detach(|| {
@@ -280,7 +305,7 @@ impl Inbox {
         Ok(unmuted.map_err(Fault::from)?)
     }
 
-    /// Returns the short addresses of muted senders, without servers.
+    /// Returns the short addresses of muted senders, without their servers.
     fn muted(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let opened = self.inner()?;
         let muted = py.detach(|| opened.mailbox.inbox.muted());
@@ -288,7 +313,8 @@ impl Inbox {
         Ok(muted.filter_map(|sender| short(&sender, None)).collect())
     }
 
-    /// Returns the letters in the inbox by conversation.
+    /// Returns all letters by conversation, in the order of their first ones. A letter of no conversation is one by
+    /// itself.
     fn conversations(&self, py: Python<'_>) -> PyResult<Vec<Vec<Py<InboxLetter>>>> {
         let opened = self.inner()?;
         let letters = py.detach(|| letters_of(&opened.mailbox.inbox, true, |_| true))?;
@@ -296,7 +322,7 @@ impl Inbox {
         groups.map(|group| letter::objects(py, group)).collect()
     }
 
-    /// Returns the ranges with missing messages.
+    /// Returns the ranges with missing messages. `fetches_left` further fetches cover them by themselves.
     fn kept(&self, py: Python<'_>) -> PyResult<Vec<Kept>> {
         let opened = self.inner()?;
         let kept = py.detach(|| opened.mailbox.inbox.kept());
@@ -307,27 +333,32 @@ impl Inbox {
             .collect())
     }
 
-    /// Returns how many messages were found and wait for later fetches.
+    /// Returns how many messages were found that did not come yet.
     fn waiting(&self, py: Python<'_>) -> PyResult<Waiting> {
         let opened = self.inner()?;
         let waiting = py.detach(|| opened.mailbox.inbox.waiting());
         Ok(waiting.map_err(Fault::from)?.into())
     }
 
-    /// Has the next fetch request overflowed ranges again.
+    /// Has the next fetch request all overflowed ranges again, with a larger bound. Returns their number.
+    ///
+    /// The detector learns that the old bound was too small.
     fn raise_bound(&self, py: Python<'_>, bound: u32) -> PyResult<usize> {
         let opened = self.fetching()?;
         run(py, &None, None, |watch| opened.raise_bound(bound, watch))
     }
 
-    /// Has the next fetch request ranges again whose digests did not decode.
+    /// Has the next fetch request all ranges again whose digests did not decode, which the detector learns.
     fn retry_damaged(&self, py: Python<'_>) -> PyResult<usize> {
         let opened = self.fetching()?;
         let asked = py.detach(|| opened.mailbox.inbox.retry_damaged());
         Ok(asked.map_err(Fault::from)?)
     }
 
-    /// Has the next fetch request a range again, whatever is known of it.
+    /// Has the next fetch request messages again, `by` in a request, whatever is known of them. Returns the number of
+    /// requests.
+    ///
+    /// The detector learns that somebody wants these messages once more.
     #[pyo3(signature = (start, end, *, bound=None, by=None))]
     fn again(
         &self,
@@ -343,14 +374,14 @@ impl Inbox {
         })
     }
 
-    /// Forgets kept ranges, and requests that were not answered, within a range.
+    /// Forgets kept ranges, and requests that were not answered, within these messages. Returns the number of each.
     fn drop(&self, py: Python<'_>, start: u64, end: u64) -> PyResult<(usize, usize)> {
         let opened = self.fetching()?;
         let dropped = py.detach(|| opened.mailbox.inbox.drop_range(start..end));
         Ok(dropped.map_err(Fault::from)?)
     }
 
-    /// Posts a letter to oneself.
+    /// Posts a letter to oneself, without the token if the server accepts posts without one.
     fn post_canary(&self, py: Python<'_>) -> PyResult<()> {
         let opened = self.inner()?;
         let warning = run(py, &None, None, |watch| {
@@ -359,7 +390,7 @@ impl Inbox {
         warning.map_or(Ok(()), |text| warn(py, text))
     }
 
-    /// Returns the states of these letters.
+    /// Returns the states of these letters, oldest first.
     fn canaries(&self, py: Python<'_>) -> PyResult<Vec<Canary>> {
         let opened = self.inner()?;
         let audit = py.detach(|| opened.mailbox.inbox.audit());
@@ -367,7 +398,7 @@ impl Inbox {
         Ok(canaries.map(Canary::from).collect())
     }
 
-    /// Returns the addresses by name.
+    /// The addresses of contacts, by name.
     #[getter]
     fn contacts(&self) -> PyResult<BTreeMap<String, String>> {
         let contacts = self.inner()?.mailbox.identity.home.contacts();
@@ -378,7 +409,7 @@ impl Inbox {
             .collect())
     }
 
-    /// Keeps an address under a name.
+    /// Keeps an address, a short address or a `clue.key` under a name.
     fn add_contact(&self, py: Python<'_>, name: &str, address: To) -> PyResult<()> {
         let opened = self.inner()?;
         run(py, &None, None, |watch| {
@@ -387,13 +418,16 @@ impl Inbox {
         })
     }
 
-    /// Removes a name.
+    /// Removes a name and its address.
     fn remove_contact(&self, name: &str) -> PyResult<()> {
         let removed = self.inner()?.mailbox.identity.home.remove_contact(name);
         Ok(removed.map_err(Fault::from)?)
     }
 
-    /// Sends a letter to a recipient, at the recipient's server.
+    /// Sends a letter to a contact, an address or a short address, at the recipient's server. Returns the messages'
+    /// indices.
+    ///
+    /// With `signed` the letter names this recipient as its sender, with the time, and begins a conversation.
     #[pyo3(signature = (to, data, *, name=None, sealing=None, large=false, signed=false, subject=None,
         media_type=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
@@ -401,7 +435,7 @@ impl Inbox {
         &self,
         py: Python<'_>,
         to: To,
-        data: PyBackedBytes,
+        data: Bytes,
         name: Option<String>,
         sealing: Option<&str>,
         large: bool,
@@ -432,14 +466,16 @@ impl Inbox {
         })
     }
 
-    /// Answers a letter: to its sender, in its conversation, signed.
+    /// Answers a letter: to its sender, in its conversation, with its subject, signed. Returns the messages' indices.
+    ///
+    /// A sender who is no contact is looked up by the short address, once.
     #[pyo3(signature = (letter, data, *, name=None, sealing=None, large=false, subject=None, media_type=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn reply(
         &self,
         py: Python<'_>,
         letter: &Bound<'_, InboxLetter>,
-        data: PyBackedBytes,
+        data: Bytes,
         name: Option<String>,
         sealing: Option<&str>,
         large: bool,
@@ -468,6 +504,7 @@ impl Inbox {
         })
     }
 
+    /// Closes the inbox and ends its watches.
     fn close(&self, py: Python<'_>) {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let opened = open.take();

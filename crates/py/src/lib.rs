@@ -10,6 +10,8 @@
 )]
 
 mod board;
+mod buffer;
+mod capsule;
 mod client;
 mod decoded;
 mod detector;
@@ -22,6 +24,7 @@ mod message;
 mod network;
 mod open;
 mod pdq;
+mod pickle;
 mod post;
 mod raise;
 mod rounds;

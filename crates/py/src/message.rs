@@ -1,6 +1,8 @@
 //! Messages on a board.
 
 use crate::board::Board;
+use crate::buffer::Bytes;
+use crate::pickle::{Pickled, as_fields};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::collections::VecDeque;
@@ -8,25 +10,32 @@ use std::collections::VecDeque;
 /// The number of messages that are read at once.
 const TOGETHER: u64 = 256;
 
-/// A message: a clue for the detector, and a payload for its recipient.
+/// A message on a board: a clue for the detector, and a payload for its recipient.
 #[pyclass(frozen, eq, get_all, module = "omr")]
 #[derive(PartialEq)]
 pub(crate) struct Message {
+    /// The clue, in which a detector looks for its recipient under encryption.
     pub(crate) clue: PyBackedBytes,
+    /// The payload, which is sealed for its recipient.
     pub(crate) payload: PyBackedBytes,
+    /// The index of the message on its board; None for a message that was made elsewhere.
     pub(crate) index: Option<u64>,
 }
 
 #[pymethods]
 impl Message {
     #[new]
-    #[pyo3(signature = (clue, payload, *, index=None))]
-    fn new(clue: PyBackedBytes, payload: PyBackedBytes, index: Option<u64>) -> Self {
+    #[pyo3(signature = (clue, payload, index=None))]
+    fn new(clue: Bytes, payload: Bytes, index: Option<u64>) -> Self {
         Self {
-            clue,
-            payload,
+            clue: clue.0,
+            payload: payload.0,
             index,
         }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["clue", "payload", "index"])
     }
 
     fn __repr__(&self) -> String {
@@ -36,7 +45,7 @@ impl Message {
     }
 }
 
-/// An iterator over the messages of a board, which reads [`TOGETHER`] at once.
+/// An iterator over the messages of a board.
 #[pyclass(module = "omr")]
 pub(crate) struct Messages {
     board: Py<Board>,

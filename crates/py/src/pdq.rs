@@ -1,6 +1,5 @@
 //! Private database queries: a thin layer over `omr-pdq` and `omr-table`, for Python's module `omr.pdq`.
 
-mod capsule;
 mod keys;
 mod query;
 mod rows;

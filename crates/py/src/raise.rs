@@ -16,7 +16,7 @@ use omr_protocol::rounds::RoundsError;
 use omr_protocol::{ClueError, DetectionKeyError, DigestError, Mismatch, PlanError};
 use omr_remote::{RemoteError, RemoteErrorKind};
 use omr_store::StoreError;
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt::Display;
@@ -37,6 +37,7 @@ impl From<Fault> for PyErr {
         let class = match fault {
             Fault::Io(error) => return error.into(),
             Fault::Python(error) => return error,
+            Fault::Pickle(_) => return PyTypeError::new_err(message),
             Fault::Index { .. } => return PyIndexError::new_err(message),
             Fault::Sealing(_)
             | Fault::Kind(_)
@@ -96,9 +97,9 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Session(error) => return session(error),
         Fault::Params(_) => bare("ParamsError"),
         Fault::Lock(omr_client::locked::LockError::Frame(error)) => return frame(error),
-        Fault::Lock(_) | Fault::NoPassphrase => bare("PassphraseError"),
+        Fault::Lock(_) | Fault::NoPassphrase | Fault::Protection(_) => bare("PassphraseError"),
         Fault::OtherAddress(ids) => both("FileError", ids),
-        Fault::NoAddress => bare("FileError"),
+        Fault::NoAddress | Fault::Periods(_) => bare("FileError"),
         Fault::Store(error) => return store(error),
         Fault::Closed => bare("BoardClosedError"),
         Fault::OtherBoard(ids) => both("BoardError", ids),
@@ -124,7 +125,7 @@ fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::Fetching | Fault::Beside => bare("InboxBusyError"),
         Fault::Passing(_) => bare("UnreachableError"),
         Fault::Worker(omr_worker::WorkerError::NoRight) => bare("AccessError"),
-        Fault::Worker(_) => bare("ServerError"),
+        Fault::Worker(_) | Fault::ClientClosed => bare("ServerError"),
         Fault::Decode(error) => return Ok(decode(error)),
         Fault::LoneAnswer(_) => bare("DecodeError"),
         Fault::OtherDigest(ids) => both("DecodeError", ids),

@@ -4,6 +4,7 @@ use crate::board::{Board, PyRange};
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params};
 use crate::files::Given;
+use crate::pickle::refused;
 use crate::running::{Threads, run};
 use omr_detector::instantomr::InstantDetector;
 use omr_detector::{DetectorError, Stages, engine::Answer, placement_seed};
@@ -19,7 +20,7 @@ type Inner = omr_detector::instantomr::Session;
 /// The highest number of bytes of a session's file.
 const MOST_BYTES: u64 = 1 << 33;
 
-/// A detector's sums for a recipient.
+/// A recipient's sums, which grow as messages come. `bytes(session)` is the session's file.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Session {
     set: Arc<ParamSet>,
@@ -55,7 +56,10 @@ pub(crate) struct Wanted {
 
 #[pymethods]
 impl Session {
-    /// Processes the messages of the board up to `end`.
+    /// Processes the messages of the board up to `end`, or all messages. Returns the indices of the processed ones.
+    ///
+    /// Messages that were processed before an error or Ctrl-C stay processed. A board that was restored from an older
+    /// copy causes an `OtherHistoryError`, and no message is processed.
     #[pyo3(signature = (board, *, end=None, progress=None))]
     fn extend(
         &self,
@@ -106,7 +110,7 @@ impl Session {
         Ok(PyRange(taken))
     }
 
-    /// Returns the digest of all messages so far.
+    /// Returns a digest of all messages since the last cut, in milliseconds.
     fn digest(&self, py: Python<'_>) -> PyResult<Digest> {
         run(py, &self.threads, None, |_| {
             let Open { inner, passed, .. } = &*self.lock();
@@ -119,7 +123,7 @@ impl Session {
         })
     }
 
-    /// Ends a digest and returns it.
+    /// Ends the digest of this number, counted from 0, and returns it; the last one may be requested again.
     fn cut(&self, py: Python<'_>, number: u64) -> PyResult<Digest> {
         run(py, &self.threads, None, |_| {
             let mut open = self.lock();
@@ -137,25 +141,26 @@ impl Session {
         })
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
-    /// Returns the index of the next message to process.
+    /// The index of the next message to process.
     #[getter]
     fn next(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().inner.next())
     }
 
-    /// Returns the running hash of the board's log at the next message, if it is known.
+    /// The running hash of the board's log at `next`: boards with equal hashes have the same messages.
     #[getter]
     fn log_hash<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         let hash = py.detach(|| self.lock().inner.seen().next.hash);
         hash.map(|hash| PyBytes::new(py, &hash))
     }
 
-    /// Returns the number of digests so far.
+    /// The number of digests that were cut.
     #[getter]
     fn cuts(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().inner.cuts())
@@ -169,6 +174,10 @@ impl Session {
         };
         let bytes = py.detach(write)?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused("pass `bytes(session)` to `Detector.resume`")
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

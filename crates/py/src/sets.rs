@@ -1,6 +1,7 @@
 //! Published parameter sets.
 
 use crate::fault::Fault;
+use crate::pickle::{Pickled, as_fields};
 use omr_protocol::ParamSet;
 use omr_protocol::params::SetSpec;
 use pyo3::prelude::*;
@@ -25,16 +26,24 @@ pub(crate) fn set(name: &str) -> Result<Arc<ParamSet>, Fault> {
 }
 
 /// The properties of a parameter set.
-#[pyclass(frozen, get_all, module = "omr")]
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct ParameterSet {
-    name: &'static str,
+    /// The name of the set, as `params` takes it.
+    name: String,
+    /// The estimated security in bits.
     security_bits: f64,
+    /// Whether the set is for tests alone.
     insecure: bool,
-    engines: Vec<&'static str>,
+    /// The engines for which the set has detection keys.
+    engines: Vec<String>,
 }
 
 #[pymethods]
 impl ParameterSet {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["name", "security_bits", "insecure", "engines"])
+    }
+
     fn __repr__(&self) -> String {
         let bits = if self.insecure {
             "insecure, for tests".to_owned()
@@ -49,13 +58,13 @@ impl ParameterSet {
 #[pyfunction]
 pub(crate) fn parameter_sets() -> Vec<ParameterSet> {
     let of = |spec: SetSpec| ParameterSet {
-        name: spec.name,
+        name: spec.name.to_owned(),
         security_bits: spec.security_bits(),
         insecure: spec.insecure,
         engines: spec
             .engines()
             .into_iter()
-            .map(crate::detector::name)
+            .map(|kind| crate::detector::name(kind).to_owned())
             .collect(),
     };
     SetSpec::published().into_iter().map(of).collect()

@@ -4,7 +4,6 @@
 mod given;
 mod leases;
 mod maker;
-mod shared;
 mod unit;
 
 pub(crate) use leases::Leases;

@@ -661,15 +661,23 @@ fn a_readable_secret_is_reported() {
 }
 
 #[test]
-fn letters_to_keys_of_periods_are_left_to_the_inbox() {
+fn secrets_of_periods_beside_another_secret_key_are_refused() {
     let scene = Scene::new("hpke-x25519", 612);
     scene.write("letter", b"hello");
     scene.post("alice", &["letter"]).quietly();
     scene.digest(3, &[]).quietly();
     scene.write("alice/periods.key", b"secrets");
     let done = scene.decode(&[]);
-    assert_eq!(done.code, 0, "{done:?}");
-    assert!(done.stderr.contains("`omr inbox` reads them"), "{done:?}");
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(
+        done.stderr.contains("alice/periods.key")
+            && done
+                .stderr
+                .contains("the secrets of periods of this secret key"),
+        "{done:?}"
+    );
+    std::fs::remove_file(scene.path("alice/periods.key")).unwrap();
+    scene.decode(&[]).quietly();
 }
 
 /// A hybrid identity has two keys at the server, and so has each identity that it replaced, until that is forgotten.

@@ -11,6 +11,7 @@ use crate::io::{self, Access, Framed, Output, STANDARD};
 use contents::Contents;
 use incomplete::{Incomplete, Kept};
 use omr_client::letters::{Letters, Opened};
+use omr_client::periods::{PERIODS_KEY, PERIODS_KEY_BYTES, PeriodSecrets};
 use omr_client::{DecodeError, SecretKey};
 use omr_console::{ConsoleError, Ui};
 use omr_detector::Progress;
@@ -20,7 +21,10 @@ use omr_protocol::{ParamSet, Sealing};
 use open::{LeftOut, Message, left_out, messages};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 #[derive(clap::Args)]
 pub(crate) struct Decode {
@@ -79,7 +83,9 @@ it.
 
 For an incomplete file the warning lists the missing messages. Its parts are kept in the folder \
 `incomplete` beside the letters until other digests, in the same call or in later ones into the same folder, in any \
-order, bring the rest.";
+order, bring the rest.
+
+Letters to an identity are sealed to keys of periods: the file `periods.key` beside the secret key opens them, too.";
 
 /// The name of the file for digests of indices.
 const INDICES: &str = "indices.txt";
@@ -126,28 +132,24 @@ struct Decoded {
     failed: Option<CliError>,
 }
 
-/// The secrets of an identity's periods, which its inbox alone uses.
-const PERIODS_KEY: &str = "periods.key";
-
 pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     Output::folder(&args.out)?;
     let secret = Framed::open_any(&args.secret_key, &[Kind::SecretKey, Kind::Locked])?;
     let set = secret.set()?;
     let digests = digests(args, &set, &secret.header.params_id)?;
-    if args.secret_key.with_file_name(PERIODS_KEY).exists() {
-        ui.warn(
-            "letters that are sealed to keys of periods are not opened: `omr inbox` reads them",
-        );
-    }
     let mut kept = Kept::open(args, digests[0].contents.board_id(), &secret.header)?;
     let secret = opened(secret, Kind::SecretKey, &args.passphrase)?;
     let secret = io::read_secret_key(secret, set.clue())?;
+    let mut all = Letters::with_parts(kept.take());
+    if let Some(periods) = periods(&args.secret_key, &secret)? {
+        all = all.with_periods(periods, SystemTime::now());
+    }
     let Decoded {
         mut opened,
         listed,
         unvouched,
         failed,
-    } = decoded(args, ui, &set, &secret, &digests, &mut kept)?;
+    } = decoded(args, ui, &set, &secret, &digests, all)?;
     // Messages that were dropped are not reported, counted or named.
     let indices: Vec<u64> = opened.pertinent.iter().copied().collect();
     if unvouched && !indices.is_empty() {
@@ -191,6 +193,27 @@ pub(super) fn run(args: &Decode, ui: &Ui) -> Result<(), CliError> {
     }
 }
 
+/// Reads the secrets of an identity's periods beside its secret key, if there are any.
+///
+/// Errors: `Input`.
+fn periods(secret_key: &Path, secret: &SecretKey) -> Result<Option<PeriodSecrets>, CliError> {
+    let path = secret_key.with_file_name(PERIODS_KEY);
+    if io::is_standard(secret_key) || !path.exists() {
+        return Ok(None);
+    }
+    let mut file = Vec::new();
+    let read = File::open(&path).and_then(|opened| {
+        opened
+            .take(PERIODS_KEY_BYTES as u64 + 1)
+            .read_to_end(&mut file)
+    });
+    read.map_err(|error| CliError::input(&path)(error.into()))?;
+    let secrets = PeriodSecrets::from_file(&secret.storage_key(), &file);
+    secrets
+        .map(Some)
+        .map_err(|error| CliError::input(&path)(error.into()))
+}
+
 /// Reads all digests.
 ///
 /// Errors: `Input`, `OtherParams`, `OtherDigest`.
@@ -226,7 +249,7 @@ fn digests<'a>(
     Ok(digests)
 }
 
-/// Decodes and opens digests, and puts letters together from them and from kept parts.
+/// Decodes and opens digests, and puts letters together from them and from the parts that `all` has.
 ///
 /// Errors: `Decode` if there is only one digest.
 fn decoded(
@@ -235,11 +258,10 @@ fn decoded(
     set: &ParamSet,
     secret: &SecretKey,
     digests: &[Digest],
-    kept: &mut Kept,
+    mut all: Letters,
 ) -> Result<Decoded, CliError> {
     let bar = ui.bar();
     bar.stage("digests", digests.len() as u64);
-    let mut all = Letters::with_parts(kept.take());
     let (mut listed, mut unvouched, mut failed) = (false, false, None);
     for Digest { path, contents } in digests {
         match contents.retrieve(set, secret, ui) {

@@ -9,6 +9,7 @@ use omr_detector::instantomr::CutError;
 use omr_protocol::Mismatch;
 use omr_protocol::frame::FrameError;
 use omr_protocol::instantomr::{OtherHistory, SessionError};
+use omr_protocol::periods::PeriodError;
 use omr_protocol::sealing::SealingError;
 use omr_protocol::{ClueError, ClueKind, DetectionKeyError, DigestError, ParamsError, Sealing};
 use omr_store::StoreError;
@@ -24,6 +25,9 @@ pub(crate) enum InputError {
     /// The file is longer than allowed.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The secrets of periods are not those of the secret key.
+    #[error(transparent)]
+    Periods(#[from] PeriodError),
     /// A table or another file of a private database query is invalid.
     #[cfg(feature = "full")]
     #[error(transparent)]

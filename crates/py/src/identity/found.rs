@@ -11,6 +11,7 @@ use omr_client::{Retrieved, decode, os_rng};
 use omr_protocol::{Mismatch, ParamSet, Response, Sealing, hex};
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
+use std::time::SystemTime;
 
 /// A file that a recipient decodes.
 #[derive(FromPyObject)]
@@ -136,6 +137,9 @@ impl Identity {
         files.check(sealing)?;
         let found = self.found(files)?;
         let mut letters = Letters::default();
+        if let Some(periods) = &self.periods {
+            letters = letters.with_periods(periods.clone(), SystemTime::now());
+        }
         for part in &found.parts {
             if part.has_payloads {
                 let (place, places) = (&part.place, part.places);

@@ -1,17 +1,18 @@
 //! Recipients, and the sending of letters.
 
 use super::fetch::OpenInbox;
+use crate::buffer::Bytes;
 use crate::fault::Fault;
 use crate::running::Watch;
 use omr_mail::{Address, Letter, MailError, Named, Rules, Server, ShortAddress, send};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::pybacked::PyBackedStr;
 
 /// A recipient.
 #[derive(FromPyObject)]
 pub(crate) enum To {
     /// The bytes of a file: an address, a short address or a `clue.key`.
-    Bytes(PyBackedBytes),
+    Bytes(Bytes),
     /// An address, a short address or the name of a contact, as text.
     Text(PyBackedStr),
 }

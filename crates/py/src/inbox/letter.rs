@@ -1,6 +1,11 @@
 //! The content of an inbox as Python objects.
+#![expect(
+    clippy::too_many_arguments,
+    reason = "pickle makes letters and ranges of all their fields"
+)]
 
 use super::fetch::Decoded;
+use crate::pickle::{Pickled, as_fields};
 use omr_mail::{Listed, ShortAddress};
 use omr_protocol::from_hex;
 use pyo3::prelude::*;
@@ -18,21 +23,34 @@ impl Received {
     }
 }
 
-/// A letter of an inbox.
-#[pyclass(frozen, get_all, module = "omr")]
+/// A letter of an inbox; `retired` is the name of the address to which it was written, if that was replaced since.
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct InboxLetter {
+    /// The number of the letter in the inbox, as in `omr inbox read`.
     pub(super) number: u64,
+    /// The index of the letter's first message on the board.
     index: u64,
+    /// The name that the sender gave the letter, if there is one.
     name: Option<String>,
+    /// The content, which `bytes(letter)` returns, too.
     data: Py<PyBytes>,
+    /// The time when it was taken in, in seconds since 1970.
     fetched: u64,
+    /// Whether the letter was marked as read when it was listed.
     read: bool,
+    /// The name of the address to which the letter was written, if that address was replaced since.
     retired: Option<String>,
+    /// The short address of the sender, if the letter names one and the signature matches.
     sender: Option<String>,
+    /// Whether the letter names a sender whose signature does not match.
     forged: bool,
+    /// The conversation, 32 hexadecimal digits that its letters have in common.
     thread: Option<String>,
+    /// The subject, if the letter has one.
     subject: Option<String>,
+    /// The media type of the content, such as `text/plain`, if the letter names one.
     media_type: Option<String>,
+    /// The time in seconds since 1970, by the sender's clock.
     time: Option<u64>,
 }
 
@@ -40,6 +58,27 @@ pub(crate) struct InboxLetter {
 impl InboxLetter {
     fn __bytes__(&self, py: Python<'_>) -> Py<PyBytes> {
         self.data.clone_ref(py)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(
+            slf,
+            &[
+                "number",
+                "index",
+                "name",
+                "data",
+                "fetched",
+                "read",
+                "retired",
+                "sender",
+                "forged",
+                "thread",
+                "subject",
+                "media_type",
+                "time",
+            ],
+        )
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -98,24 +137,55 @@ pub(super) fn conversations(letters: Vec<Received>) -> Vec<Vec<Received>> {
     groups
 }
 
-/// A range with missing messages.
-#[pyclass(frozen, get_all, module = "omr")]
+/// A range of the board with missing messages: its digest overflowed or was damaged.
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct Kept {
+    /// The first message of the range.
     start: u64,
+    /// The message after the last one.
     end: u64,
+    /// The bound of the digest.
     bound: u32,
+    /// The number of the recipient's messages in it, where that is known; a lower bound unless `exact` is true.
     count: Option<u64>,
+    /// Whether `count` is the exact number.
     exact: bool,
+    /// The reason why messages are missing.
     reason: String,
+    /// Whether the next fetch requests it again.
     asked_again: bool,
+    /// The number of its messages that later digests contained.
     read: u64,
+    /// The number of further fetches that cover it by themselves.
     fetches_left: u64,
+    /// The number of these fetches after which it is expected to be complete, unless many other letters arrive
+    /// meanwhile.
     fetches_expected: u64,
+    /// Whether the board's messages of the range have expired, so that nothing can bring them.
     expired: bool,
 }
 
 #[pymethods]
 impl Kept {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(
+            slf,
+            &[
+                "start",
+                "end",
+                "bound",
+                "count",
+                "exact",
+                "reason",
+                "asked_again",
+                "read",
+                "fetches_left",
+                "fetches_expected",
+                "expired",
+            ],
+        )
+    }
+
     fn __repr__(&self) -> String {
         format!("<omr.Kept {}..{}: {}>", self.start, self.end, self.reason)
     }
@@ -139,15 +209,21 @@ impl From<omr_mail::Kept> for Kept {
     }
 }
 
-/// Messages that were found and that later fetches bring.
-#[pyclass(frozen, get_all, module = "omr")]
+/// Messages that were found and whose payloads later fetches bring.
+#[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
 pub(crate) struct Waiting {
+    /// The number of these messages.
     messages: u64,
+    /// The number of fetches that bring them, unless others are found before them.
     syncs: u64,
 }
 
 #[pymethods]
 impl Waiting {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["messages", "syncs"])
+    }
+
     fn __repr__(&self) -> String {
         let (messages, syncs) = (self.messages, self.syncs);
         format!("<omr.Waiting: {messages} messages, {syncs} fetches>")
@@ -163,11 +239,14 @@ impl From<omr_mail::Waiting> for Waiting {
     }
 }
 
-/// The result of a fetch: a sequence of letters, with the ranges and payloads that brought none.
-#[pyclass(frozen, get_all, sequence, module = "omr")]
+/// The result of a fetch: a sequence of new letters, with the ranges and messages that brought none.
+#[pyclass(frozen, get_all, new = "from_fields", sequence, module = "omr")]
 pub(crate) struct Taken {
+    /// The new letters, as the object itself has them.
     letters: Py<PyList>,
+    /// The ranges with missing messages.
     kept: Py<PyList>,
+    /// The number of messages that could not be opened.
     unopened: usize,
 }
 
@@ -183,6 +262,10 @@ impl Taken {
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         self.letters.bind(py).try_iter()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        as_fields(slf, &["letters", "kept", "unopened"])
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

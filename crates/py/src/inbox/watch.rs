@@ -63,7 +63,7 @@ impl Plan {
 /// A tick of the schedule: warnings for the program's log, or the error after which there is no further tick.
 type Ticked = Result<Vec<String>, Fault>;
 
-/// An iterator over letters as they arrive.
+/// Letters as they arrive: an iterator and a context manager. It waits for the next letter; Ctrl-C ends it.
 #[pyclass(frozen, module = "omr")]
 pub(crate) struct Watch {
     /// The inbox can be closed while a watch is open.
@@ -97,7 +97,7 @@ impl Watch {
         }
     }
 
-    /// Ends the schedule.
+    /// Ends the schedule; letters that arrived and were not returned are in the inbox.
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.end());
     }

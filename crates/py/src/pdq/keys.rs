@@ -3,7 +3,8 @@
 use super::query::Query;
 use super::table::{Schema, Table};
 use crate::fault::{Fault, header_of};
-use crate::files::{Given, save};
+use crate::files::{Given, protection, save};
+use crate::pickle::{Pickled, as_file, refused};
 use crate::running::run;
 use omr_client::locked::{Passphrase, lock, unlock};
 use omr_client::os_rng;
@@ -11,7 +12,7 @@ use omr_disk::temporary::Access;
 use omr_pdq::{EncryptedHead, EncryptedTable, Hosted, Params, SecretKey};
 use omr_protocol::frame::{FrameError, Kind, Opened};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyType};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ const EVALUATION_KEY: &str = "pdq-evaluation.key";
 /// The name of the default parameter set.
 const DEFAULT: &str = "pdq-v1";
 
-/// A secret and its parameters. The secret is wiped when it is dropped, and no `repr` shows it.
+/// The secret of a person who makes queries. It is wiped when the object is deleted.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Keys {
     pub(super) inner: Arc<Secret>,
@@ -35,7 +36,7 @@ pub(super) struct Secret {
     pub(super) key: SecretKey,
 }
 
-/// The key that a table's owner needs to answer; it contains no secret.
+/// The key with which a table's owner answers queries; it contains no secret. `bytes(key)` is the key's file.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct EvaluationKey {
     pub(super) params: Arc<Params>,
@@ -56,7 +57,7 @@ impl Keys {
         Ok(Self { inner })
     }
 
-    /// Reads `pdq-secret.key` from a folder.
+    /// Returns the secret of the file `pdq-secret.key` in a folder, as `omr pdq keygen` writes it.
     #[staticmethod]
     #[pyo3(signature = (folder, *, passphrase=None))]
     fn load(py: Python<'_>, folder: PathBuf, passphrase: Option<String>) -> PyResult<Self> {
@@ -78,16 +79,18 @@ impl Keys {
         Ok(Self { inner })
     }
 
-    /// Writes `pdq-secret.key` and `pdq-evaluation.key` into a folder.
-    #[pyo3(signature = (folder, *, passphrase=None, overwrite=false))]
+    /// Writes `pdq-secret.key`, for the owner alone, and `pdq-evaluation.key` into a folder. `passphrase` and `plain`
+    /// are those of `omr.Identity.save`.
+    #[pyo3(signature = (folder, *, passphrase=None, plain=false, overwrite=false))]
     fn save(
         &self,
         py: Python<'_>,
         folder: PathBuf,
         passphrase: Option<String>,
+        plain: bool,
         overwrite: bool,
     ) -> PyResult<()> {
-        let passphrase = passphrase.map(Zeroizing::new);
+        let passphrase = protection(passphrase, plain)?;
         run(py, &None, None, |_| {
             let Secret { params, key } = &*self.inner;
             let mut bytes = key.to_bytes(params)?;
@@ -111,12 +114,13 @@ impl Keys {
         })
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &'static str {
         self.inner.params.name()
     }
 
-    /// Returns the key for a table's owner, with new masks and noise at each call.
+    /// Returns the key for a table's owner, another one at each call.
     fn evaluation_key(&self, py: Python<'_>) -> PyResult<EvaluationKey> {
         run(py, &None, None, |_| {
             let Secret { params, key } = &*self.inner;
@@ -127,7 +131,7 @@ impl Keys {
         })
     }
 
-    /// Encrypts a question for a table.
+    /// Encrypts a question. If more rows match than `bound`, or the `LIMIT`, or 16, only their number can be decoded.
     #[pyo3(signature = (schema, sql, *, bound=None))]
     fn query(
         &self,
@@ -142,7 +146,8 @@ impl Keys {
         })
     }
 
-    /// Encrypts a table, so that the server that answers cannot read it.
+    /// Encrypts a table, so that the server that answers cannot read it; `prefixes` are the lengths that `LIKE` may
+    /// use.
     #[pyo3(signature = (table, *, prefixes=Vec::new(), depth=None, progress=None))]
     fn encrypt_table(
         &self,
@@ -168,6 +173,10 @@ impl Keys {
         Ok(Table { hosted })
     }
 
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused("pass the path of a folder, which `save` writes and `Keys.load` reads")
+    }
+
     fn __repr__(&self) -> String {
         format!("<omr.pdq.Keys {}>", self.params())
     }
@@ -175,9 +184,9 @@ impl Keys {
 
 #[pymethods]
 impl EvaluationKey {
-    /// Reads the file.
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, key: Given) -> PyResult<Self> {
+    /// Returns the key in a file.
+    #[classmethod]
+    fn from_bytes(_class: &Bound<'_, PyType>, py: Python<'_>, key: Given) -> PyResult<Self> {
         run(py, &None, None, |_| {
             let opened = Opened::new::<FrameError>(key.reader()?, &[Kind::PdqKey])?;
             let params = Params::named(&opened.header.params_id)?;
@@ -186,6 +195,7 @@ impl EvaluationKey {
         })
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &'static str {
         self.params.name()
@@ -199,6 +209,10 @@ impl EvaluationKey {
         };
         let bytes = py.detach(write)?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
+        as_file::<Self>(self.__bytes__(py)?)
     }
 
     fn __repr__(&self) -> String {

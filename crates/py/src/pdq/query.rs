@@ -5,6 +5,7 @@ use super::rows::Rows;
 use super::table::Schema;
 use crate::fault::Fault;
 use crate::files::Given;
+use crate::pickle::refused;
 use crate::running::run;
 use omr_client::os_rng;
 use omr_pdq::{Answer, Client, EncryptedQuery, Plan, Public};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// The highest number of bytes of a query's or an answer's file.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// An encrypted question. `bytes(query)` is the file for the owner of the table.
+/// An encrypted question. `bytes(query)` is the file for the table's owner.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Query {
     secret: Arc<Secret>,
@@ -26,7 +27,7 @@ pub(crate) struct Query {
 
 #[pymethods]
 impl Query {
-    /// Reads the file of a query, so that its answer can be decoded.
+    /// Returns a query whose file was kept, to decode its answer.
     #[staticmethod]
     fn from_bytes(
         py: Python<'_>,
@@ -52,37 +53,38 @@ impl Query {
         })
     }
 
-    /// Returns the part of the query that the server can see.
+    /// The part of the query that the table's owner sees.
     #[getter]
     fn shape(&self) -> String {
         self.plan.shape.render(self.public.schema())
     }
 
+    /// The largest number of rows for which an answer has room.
     #[getter]
     fn bound(&self) -> usize {
         self.plan.bound
     }
 
-    /// Returns the estimated time, in seconds, in which one thread answers.
+    /// The estimated seconds in which one thread of this machine would answer.
     #[getter]
     fn seconds(&self) -> f64 {
         let unit = self.secret.params.transform_seconds();
         self.plan.cost.seconds(unit)
     }
 
-    /// Returns the memory that answering takes, in bytes, beside the table and the key.
+    /// The bytes of memory that answering takes, beside table and key.
     #[getter]
     fn memory_bytes(&self) -> u64 {
         self.plan.memory_bytes(&self.secret.params)
     }
 
-    /// Returns the size of an answer in bytes, without its header.
+    /// The size of an answer in bytes, without its header.
     #[getter]
     fn answer_bytes(&self) -> u64 {
         self.plan.cost.answer_bytes
     }
 
-    /// Returns the rows of an answer.
+    /// Decodes the file of an answer.
     fn rows(&self, py: Python<'_>, answer: Given) -> PyResult<Rows> {
         run(py, &None, None, |_| {
             let answer = answer.up_to(MOST_BYTES)?;
@@ -92,6 +94,10 @@ impl Query {
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.bytes)
+    }
+
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused("pass `bytes(query)`, and its keys and its schema to `Query.from_bytes`")
     }
 
     fn __repr__(&self) -> String {

@@ -1,12 +1,12 @@
 //! Rows of an answer.
 
-use super::capsule::stream_of;
+use crate::capsule::stream_of;
 use crate::fault::Fault;
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, RecordBatchIterator};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// The rows of an answer. Data frames of other libraries read them by Arrow's interface.
+/// Rows of an answer, for any data frame: `polars.DataFrame(rows)`, `pyarrow.table(rows)`.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Rows {
     rows: omr_table::Rows,
@@ -15,24 +15,27 @@ pub(crate) struct Rows {
 
 #[pymethods]
 impl Rows {
-    /// Returns the row's numbers in the table, counted from 0; `None` where the owner keeps them secret.
+    /// The numbers of the rows in the table, counted from 0; None where the owner keeps them secret.
     #[getter]
     fn numbers(&self) -> Option<Vec<u64>> {
         self.rows.numbers.clone()
     }
 
+    /// The names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
         let columns = self.rows.columns.iter();
         columns.map(|column| column.name.clone()).collect()
     }
 
+    /// Returns the rows as comma-separated values under their names.
     fn to_csv(&self) -> PyResult<String> {
         let mut text = Vec::new();
         self.rows.write_csv(&mut text).map_err(Fault::from)?;
         Ok(String::from_utf8(text)?)
     }
 
+    /// Returns the rows as a list in JSON.
     fn to_json(&self) -> PyResult<String> {
         let mut text = Vec::new();
         self.rows.write_json(&mut text).map_err(Fault::from)?;
@@ -52,7 +55,11 @@ impl Rows {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        stream_of(py, self.batch.clone())
+        let schema = self.batch.schema();
+        stream_of(
+            py,
+            RecordBatchIterator::new([Ok(self.batch.clone())], schema),
+        )
     }
 
     fn __repr__(&self) -> String {

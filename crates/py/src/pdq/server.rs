@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// A connection to a server of tables.
+/// A connection to a server of tables (`omr pdq serve`). `proxy` is as in `omr.Client`.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Server {
     url: String,
@@ -54,7 +54,7 @@ impl Server {
         Ok(listed.tables.into_iter().map(|table| table.name).collect())
     }
 
-    /// Returns the public schema of a table.
+    /// Returns the public part of a table.
     fn schema(&self, py: Python<'_>, table: &str) -> PyResult<Schema> {
         run(py, &None, None, |watch| {
             let json = self.network.wait(watch, self.client.schema(table))?;
@@ -63,7 +63,8 @@ impl Server {
         })
     }
 
-    /// Uploads an evaluation key, unless the server has it. Returns the key's hash.
+    /// Uploads an evaluation key's file, unless the server has it. Returns the key's hash, which links all queries with
+    /// it.
     fn register<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
         let (hash, _) = run(py, &None, None, |watch| {
             let upload = self.client.upload_evaluation_key(&path);
@@ -72,7 +73,7 @@ impl Server {
         Ok(PyBytes::new(py, &hash))
     }
 
-    /// Requests the rows of a query. Without the hash of a registered key it makes and uploads a new key.
+    /// Requests the rows of a query. Without the hash of a registered key a new key is made and uploaded.
     #[pyo3(signature = (keys, query, *, key=None, progress=None))]
     fn ask(
         &self,

@@ -1,9 +1,11 @@
 //! Tables, and their public schemas.
 
-use super::capsule::batches;
 use super::keys::EvaluationKey;
+use crate::buffer::Bytes;
+use crate::capsule::batches;
 use crate::fault::Fault;
 use crate::files::{Given, save};
+use crate::pickle::{Pickled, as_file, refused};
 use crate::running::{Watch, run, threads};
 use omr_client::os_rng;
 use omr_disk::temporary::Access;
@@ -13,15 +15,18 @@ use omr_table::{
 };
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyType};
 use rand_core::Rng;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// A table of its owner, in the clear or encrypted.
+/// A table for private queries, in the clear or encrypted; the file of `omr pdq import`.
+///
+/// Types are inferred unless `types` declares them, such as `{"fare": "decimal(2)"}`. Nothing is rounded or cut without
+/// a declared type or `truncate`. Content that may be a mistake, such as one `NA` that turns a column of numbers into
+/// text, is reported as a `UserWarning`.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Table {
     pub(super) hosted: Hosted,
@@ -29,7 +34,7 @@ pub(crate) struct Table {
 
 #[pymethods]
 impl Table {
-    /// Imports a table from CSV.
+    /// Returns a table from a file of comma-separated values, or with another `delimiter`.
     #[staticmethod]
     #[pyo3(signature = (path, *, name=None, columns=None, types=None, truncate=false, delimiter=None, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
@@ -57,7 +62,7 @@ impl Table {
         Ok(Self::of(table))
     }
 
-    /// Imports a table from a data frame of any library that has Arrow's interface.
+    /// Returns a table from a data frame, or any object with `__arrow_c_stream__` or `__arrow_c_array__`.
     #[staticmethod]
     #[pyo3(signature = (data, name, *, columns=None, types=None, truncate=false, progress=None))]
     fn from_arrow(
@@ -84,7 +89,7 @@ impl Table {
         Ok(Self::of(table))
     }
 
-    /// Reads a table's file of either kind.
+    /// Reads the file of a table of either kind.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         run(py, &None, None, |_| {
@@ -93,6 +98,7 @@ impl Table {
         })
     }
 
+    /// Writes the file of the table.
     #[pyo3(signature = (path, *, overwrite=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
         run(py, &None, None, |_| match &self.hosted {
@@ -107,6 +113,7 @@ impl Table {
         })
     }
 
+    /// The public part of the table.
     #[getter]
     fn schema(&self) -> Schema {
         Schema {
@@ -114,6 +121,7 @@ impl Table {
         }
     }
 
+    /// Whether the table is encrypted, so that its server cannot read it.
     #[getter]
     fn encrypted(&self) -> bool {
         matches!(self.hosted, Hosted::Encrypted { .. })
@@ -123,12 +131,12 @@ impl Table {
         self.hosted.schema().rows as usize
     }
 
-    /// Answers a query. This reveals neither the constants of the query nor the rows that match.
+    /// Answers a query's file. This reveals neither the constants of the query nor the rows that match.
     #[pyo3(signature = (query, key, *, threads=None, progress=None))]
     fn answer<'py>(
         &self,
         py: Python<'py>,
-        query: PyBackedBytes,
+        query: Bytes,
         key: &Bound<'py, EvaluationKey>,
         threads: Option<usize>,
         progress: Option<&Bound<'py, PyAny>>,
@@ -141,6 +149,10 @@ impl Table {
             Ok(hosted.answer(params, &query, &plan, &key.key, watch)?)
         })?;
         Ok(PyBytes::new(py, &answer))
+    }
+
+    fn __reduce__(&self) -> Result<(), Fault> {
+        refused("pass the path of a table's file, which `save` writes and `Table.load` reads")
     }
 
     fn __repr__(&self) -> String {
@@ -158,7 +170,7 @@ impl Table {
     }
 }
 
-/// The public part of a table, which is all that queries need.
+/// The public part of a table, which is all that queries need. `bytes(schema)` is the file of `omr pdq schema`.
 #[pyclass(frozen, module = "omr.pdq")]
 pub(crate) struct Schema {
     pub(super) public: Public,
@@ -166,21 +178,22 @@ pub(crate) struct Schema {
 
 #[pymethods]
 impl Schema {
-    /// Reads a schema that `omr pdq schema` wrote.
-    #[staticmethod]
-    fn from_bytes(schema: Given) -> PyResult<Self> {
+    /// Returns the schema in a file.
+    #[classmethod]
+    fn from_bytes(_class: &Bound<'_, PyType>, schema: Given) -> PyResult<Self> {
         // The schema of an encrypted table is followed by a list.
         let json = schema.up_to(2 * MAX_SCHEMA_BYTES as u64)?;
         let public = Public::from_json(&json).map_err(Fault::from)?;
         Ok(Self { public })
     }
 
+    /// The name of the table.
     #[getter]
     fn name(&self) -> &str {
         &self.public.schema().name
     }
 
-    /// Returns the type of each column, as it is declared.
+    /// The type of each column, as `types` declares it.
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
@@ -196,6 +209,10 @@ impl Schema {
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.public.to_json().as_bytes())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
+        as_file::<Self>(self.__bytes__(py))
     }
 
     fn __repr__(&self) -> String {

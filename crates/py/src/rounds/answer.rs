@@ -4,17 +4,18 @@ use super::{FetchQuery, MOST_BYTES};
 use crate::digest::seconds;
 use crate::fault::{Fault, header_of};
 use crate::files::{Given, save_public};
+use crate::pickle::{Pickled, as_file};
 use crate::sets::set;
 use omr_detector::Stages;
 use omr_protocol::ParamSet;
 use omr_protocol::frame::Kind;
 use omr_protocol::rounds;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A detector's answer to a query, with the figures of its making where it was made here.
+/// A detector's answer to a query. `bytes(answer)` is the answer's file.
 #[pyclass(frozen, eq, module = "omr")]
 pub(crate) struct FetchAnswer {
     pub(crate) set: Arc<ParamSet>,
@@ -31,16 +32,19 @@ impl PartialEq for FetchAnswer {
 
 #[pymethods]
 impl FetchAnswer {
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, answer: Given) -> PyResult<Self> {
-        Ok(py.detach(|| Self::of_file(&answer.up_to(MOST_BYTES)?))?)
+    /// Returns the answer in a file.
+    #[classmethod]
+    fn from_bytes(_class: &Bound<'_, PyType>, py: Python<'_>, answer: Given) -> PyResult<Self> {
+        Ok(py.detach(|| Self::read(&answer))?)
     }
 
+    /// Reads the file of an answer.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        Self::from_bytes(py, Given::Path(path))
+        Ok(py.detach(|| Self::read(&Given::Path(path)))?)
     }
 
+    /// Writes the file of the answer.
     #[pyo3(signature = (path, *, overwrite=false))]
     fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
         Ok(py.detach(|| save_public(&path, overwrite, &self.bytes))?)
@@ -50,11 +54,17 @@ impl FetchAnswer {
         PyBytes::new(py, &self.bytes)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py>> {
+        as_file::<Self>(self.__bytes__(py))
+    }
+
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
+    /// The seconds of each stage, if this process made the answer.
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         seconds(py, &self.stages)
@@ -80,6 +90,13 @@ impl FetchAnswer {
             inner: answer,
             stages,
         })
+    }
+
+    /// Reads an answer's file.
+    ///
+    /// Errors: `Io`, `Frame`, `Params`, `Rounds`.
+    fn read(answer: &Given) -> Result<Self, Fault> {
+        Self::of_file(&answer.up_to(MOST_BYTES)?)
     }
 
     /// Parses an answer's file.

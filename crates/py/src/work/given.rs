@@ -1,13 +1,12 @@
 //! The input of a task: keys and messages as arrays. Collects its results.
 
-use super::shared::Shared;
+use crate::buffer::Buffer;
 use crate::fault::Fault;
 use crate::running::Watch;
-use omr_detector::{MessageSource, Progress, Stages};
+use omr_detector::{Held, MessageSource, Progress, Stages};
 use omr_protocol::ParamSet;
 use omr_protocol::clue::{HashesOf, KeptHashes};
 use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Supplies, Unit};
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::io::{Error, Read};
@@ -17,38 +16,29 @@ use std::time::Duration;
 
 type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The bytes of an array, of `bytes` or of any object with the buffer interface.
-pub(super) type Array = PyBuffer<u8>;
-
 /// The messages of a range as arrays: the first index, the end, clues, payloads, and hashes.
-pub(super) type Piece = (u64, u64, Array, Array, Option<Array>);
+pub(super) type Piece = (u64, u64, Buffer, Buffer, Option<Buffer>);
 
 /// The messages of a range in arrays.
-pub(super) type Messages = omr_detector::Messages<Shared>;
+pub(super) type Messages = omr_detector::Messages<Buffer>;
 
 /// Returns messages of a board in arrays.
 ///
 /// Errors: `Detector` where lengths contradict each other.
-pub(super) fn messages(
-    py: Python<'_>,
-    set: &ParamSet,
-    board_id: &[u8; 16],
-    piece: Piece,
-) -> PyResult<Messages> {
+pub(super) fn messages(set: &ParamSet, board_id: &[u8; 16], piece: Piece) -> PyResult<Messages> {
     let (start, end, clues, payloads, hashes) = piece;
-    let messages = Messages::new(start..end, Shared::new(clues)?, Shared::new(payloads)?)
-        .map_err(Fault::from)?;
+    let messages = Messages::new(start..end, clues, payloads).map_err(Fault::from)?;
     let Some(array) = hashes else {
         return Ok(messages);
     };
-    let hashes = array.to_vec(py)?.as_chunks::<32>().0.to_vec();
+    let hashes = array.part(0..array.bytes()).as_chunks::<32>().0.to_vec();
     let kept = KeptHashes::new(HashesOf::new(set.clue(), board_id), hashes);
     Ok(messages.with_hashes(kept).map_err(Fault::from)?)
 }
 
 /// The input of a task and its results.
 pub(super) struct Given<'a> {
-    pub(super) keys: HashMap<[u8; 32], Shared>,
+    pub(super) keys: HashMap<[u8; 32], Buffer>,
     /// Pieces of the board, ascending.
     pub(super) board: Mutex<Vec<Messages>>,
     pub(super) watch: &'a Watch,

@@ -1,7 +1,8 @@
 //! The calls of a worker: it leases units, downloads keys and messages, and uploads digests.
 
 use super::unit::Unit;
-use crate::client::Client;
+use crate::buffer::Bytes;
+use crate::client::Connection;
 use crate::detector::bounds;
 use crate::fault::Fault;
 use crate::running::run;
@@ -11,7 +12,6 @@ use omr_remote::v1::{self, FailRequest, LeaseRequest, Part, RenewRequest};
 use omr_remote::{RemoteError, random_id};
 use omr_worker::{Handshake, read_part};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyRange};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,10 +19,11 @@ use std::sync::Arc;
 /// The highest number of seconds to wait for work in one call.
 const MOST_WAIT: u32 = 30;
 
-/// Leases of a server's units, with a token that has the right `work`.
+/// The calls of a worker of a server, with a token that has the right `work`. Passing errors are `UnreachableError`.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Leases {
-    client: Client,
+    url: String,
+    client: Connection,
     set: Arc<ParamSet>,
     request: LeaseRequest,
 }
@@ -45,7 +46,7 @@ impl Leases {
         name: Option<String>,
         ca: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let client = Client::new(url, Some(token), ca, None)?;
+        let client = Connection::new(&url, Some(token), ca, None)?;
         let answered = run(py, &None, None, |watch| {
             // The server is asked once which protocol it supports; calls are repeated where the network fails.
             let asked = Handshake::with(&client.inner, name, "");
@@ -53,24 +54,26 @@ impl Leases {
         })?;
         let handshake = answered.map_err(Fault::from)?;
         Ok(Self {
+            url,
             client,
             set: set(handshake.set.name())?,
             request: handshake.request,
         })
     }
 
+    /// The name of the parameter set of the server.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
-    /// Returns the name of this worker in the server's log.
+    /// The name of this worker in the server's log.
     #[getter]
     fn name(&self) -> String {
         self.worker().worker_id
     }
 
-    /// Leases a unit; returns `None` if there is none for a while.
+    /// Leases a unit; returns None if there is none within `wait` seconds.
     #[pyo3(signature = (*, wait=20, jobs=0))]
     fn lease(&self, py: Python<'_>, wait: u32, jobs: u32) -> PyResult<Option<Unit>> {
         let request = LeaseRequest {
@@ -100,8 +103,8 @@ impl Leases {
         Ok(unit)
     }
 
-    /// Renews a lease. Returns the positions of the jobs that are still wanted, or `None` if the server does not know
-    /// the unit.
+    /// Renews a lease. Returns the positions of the jobs that are still wanted; None if the server does not know the
+    /// unit.
     fn renew(&self, py: Python<'_>, unit: &Bound<'_, Unit>) -> PyResult<Option<Vec<u32>>> {
         let request = RenewRequest {
             worker: self.request.worker.clone(),
@@ -118,13 +121,13 @@ impl Leases {
         Ok(wanted)
     }
 
-    /// Uploads the digest of a job. Returns false if it is no longer wanted.
+    /// Uploads the digest of a job. Returns False if it is no longer wanted.
     fn complete(
         &self,
         py: Python<'_>,
         unit: &Bound<'_, Unit>,
         job: u32,
-        digest: PyBackedBytes,
+        digest: Bytes,
     ) -> PyResult<bool> {
         let (worker, id) = (self.worker(), unit.get().unit.id.to_vec().into());
         let kept = run(py, &None, None, |watch| {
@@ -166,7 +169,7 @@ impl Leases {
         Ok(PyBytes::new(py, &file))
     }
 
-    /// Downloads the messages of a range, in the form that a unit needs.
+    /// Downloads clues, payloads and kept hashes of messages.
     fn messages<'py>(
         &self,
         py: Python<'py>,
@@ -196,7 +199,7 @@ impl Leases {
     }
 
     fn __repr__(&self) -> String {
-        format!("<omr.ray.Leases of {}>", self.client.url)
+        format!("<omr.ray.Leases of {}>", self.url)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Makers of digests and of their parts, which keep keys and messages in memory from one task to the next.
 
-use super::given::{Array, Given, Messages, Piece, lock, messages};
-use super::shared::Shared;
+use super::given::{Given, Messages, Piece, lock, messages};
 use super::unit::Unit;
+use crate::buffer::Buffer;
 use crate::fault::{Fault, check_params};
 use crate::running::{Watch, hearing, run};
 use crate::sets::set;
 use omr_cuda::Cards;
+use omr_detector::Held;
 use omr_protocol::ParamSet;
 use omr_runner::{Failure, Keys, Pages, Worker};
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use rayon::ThreadPool;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A maker of units, one at a time.
+/// Makes digests of units and their parts, one task at a time; keeps keys and messages from one to the next.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Maker {
     set: Arc<ParamSet>,
@@ -65,17 +66,18 @@ impl Maker {
         })
     }
 
-    /// Returns the digests of all jobs of a unit, or the sums of some of its batches. `keys` are the keys by their
-    /// hashes. `board` are the pieces of the board with the messages, without arrays for those that are in memory.
-    /// `jobs` are the jobs that are wanted. `stopped` is called every few hundredths of a second and returns true once
-    /// no job is wanted any more.
+    /// Returns the digests of all jobs of a unit, or the sums of some of its batches, and the seconds that it took.
+    ///
+    /// Each job has bytes, or the reason why there are none; a stopped job has neither. `board` are pieces of the board
+    /// with the messages: first, end, clues, payloads, hashes. `jobs` are the wanted jobs, by default all; `stopped` is
+    /// called every few hundredths of a second and returns true once none is wanted any more.
     #[pyo3(signature = (unit, keys, board, *, batches=None, jobs=None, stopped=None))]
     #[expect(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn make<'py>(
         &self,
         py: Python<'py>,
         unit: &Bound<'py, Unit>,
-        keys: HashMap<[u8; 32], Array>,
+        keys: HashMap<[u8; 32], Buffer>,
         board: Vec<Piece>,
         batches: Option<&Bound<'py, PyRange>>,
         jobs: Option<Vec<usize>>,
@@ -92,10 +94,9 @@ impl Maker {
         {
             return Err(Fault::Batches { all, found }.into());
         }
-        let keys = shared(keys)?;
         let mut hot = self.hot(py);
         let hot = &mut *hot;
-        let board = hot.board(py, &self.set, &unit.unit, board)?;
+        let board = hot.board(&self.set, &unit.unit, board)?;
         let mut hear = |watch: &Watch| {
             if let Some(stopped) = stopped
                 && stopped.call0()?.is_truthy()?
@@ -139,20 +140,19 @@ impl Maker {
         Ok((results, seconds))
     }
 
-    /// Returns the digests of all jobs of a unit from their sums: `parts` of each job, in any order.
+    /// Returns the digests of all jobs from their sums, in any order.
     fn finish<'py>(
         &self,
         py: Python<'py>,
         unit: &Bound<'py, Unit>,
-        keys: HashMap<[u8; 32], Array>,
-        parts: Vec<Vec<Array>>,
+        keys: HashMap<[u8; 32], Buffer>,
+        parts: Vec<Vec<Buffer>>,
     ) -> PyResult<Outcome<'py>> {
         let unit = unit.get();
         check_params(self.set.name(), unit.set.name())?;
         let start = std::time::Instant::now();
-        let bytes = |job: &Vec<Array>| job.iter().map(|part| part.to_vec(py)).collect();
-        let parts: Vec<Vec<Vec<u8>>> = parts.iter().map(bytes).collect::<PyResult<_>>()?;
-        let keys = shared(keys)?;
+        let bytes = |job: &Vec<Buffer>| job.iter().map(|part| part.part(0..part.bytes())).collect();
+        let parts: Vec<Vec<Vec<u8>>> = parts.iter().map(bytes).collect();
         let mut hot = self.hot(py);
         let hot = &mut *hot;
         let made = run(py, &None, None, |watch| {
@@ -177,7 +177,7 @@ impl Maker {
         Ok((results, start.elapsed().as_secs_f64()))
     }
 
-    /// Returns the seconds that reading keys took so far.
+    /// The seconds that reading keys took so far.
     #[getter]
     fn loading(&self, py: Python<'_>) -> f64 {
         self.hot(py).keys.loading().as_secs_f64()
@@ -188,17 +188,8 @@ impl Maker {
     }
 }
 
-/// Wraps arrays of keys that are read without copying.
-///
-/// Errors: `BufferError` for an array with gaps.
-fn shared(keys: HashMap<[u8; 32], Array>) -> PyResult<HashMap<[u8; 32], Shared>> {
-    let keys = keys.into_iter();
-    keys.map(|(hash, key)| Ok((hash, Shared::new(key)?)))
-        .collect()
-}
-
 fn given(
-    keys: HashMap<[u8; 32], Shared>,
+    keys: HashMap<[u8; 32], Buffer>,
     board: Vec<Messages>,
     watch: &Watch,
     jobs: usize,
@@ -253,7 +244,6 @@ impl Hot {
     /// Errors: `Detector`.
     fn board(
         &mut self,
-        py: Python<'_>,
         set: &ParamSet,
         unit: &omr_runner::Unit,
         pieces: Vec<Piece>,
@@ -265,7 +255,7 @@ impl Hot {
             });
             board.push(match kept_at.and_then(|at| self.pieces.remove(at)) {
                 Some((_, kept)) => kept,
-                None => messages(py, set, &unit.board_id, piece)?,
+                None => messages(set, &unit.board_id, piece)?,
             });
         }
         Ok(board)

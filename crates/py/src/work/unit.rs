@@ -1,6 +1,7 @@
 //! Units of work, which travel from the process that leased them to the processes that make them.
 
 use crate::board::PyRange;
+use crate::buffer::Bytes;
 use crate::fault::Fault;
 use crate::sets::set;
 use omr_protocol::{ParamSet, hex};
@@ -9,11 +10,10 @@ use omr_runner::KeyRef;
 use omr_worker::LeasedUnit;
 use prost::Message;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyType};
 use std::sync::Arc;
 
-/// Digests of the same messages, which one run makes.
+/// Digests, scans or answers about the same messages that one run makes; it may be pickled.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Unit {
     pub(crate) set: Arc<ParamSet>,
@@ -34,7 +34,7 @@ type Key<'py> = (Bound<'py, PyBytes>, &'static str, u64);
 impl Unit {
     /// Returns a unit from its pickled parts.
     #[new]
-    fn of_bytes(params: &str, unit: PyBackedBytes, first: u64) -> Result<Self, Fault> {
+    fn of_bytes(params: &str, unit: Bytes, first: u64) -> Result<Self, Fault> {
         let set = set(params)?;
         let sent = v1::WorkUnit::decode(&unit[..]).map_err(|_| Fault::Unit)?;
         let unit = Self::new(set, sent)?;
@@ -49,45 +49,50 @@ impl Unit {
         )
     }
 
+    /// The random bytes that name the unit.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.unit.id)
     }
 
+    /// The name of the parameter set.
     #[getter]
     fn params(&self) -> &str {
         self.set.name()
     }
 
+    /// The bytes that name the board and its history.
     #[getter]
     fn history_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.unit.history_id)
     }
 
+    /// Whether the digests are of indices alone.
     #[getter]
     fn indices_only(&self) -> bool {
         self.unit.indices_only
     }
 
-    /// Returns the messages that are read, from the first to the last.
+    /// The messages that are read, from the first to the last; for a fetch from the beginning of a page.
     #[getter]
     fn range(&self) -> PyRange {
         PyRange(self.first..self.unit.stride.end)
     }
 
-    /// Returns the messages of each batch; an empty list where the unit must be done as a whole.
+    /// The messages of each batch; None where the unit must be done as a whole.
     #[getter]
     fn batches(&self) -> Vec<PyRange> {
         let batches = omr_runner::batches(&self.unit, &self.set);
         batches.into_iter().map(PyRange).collect()
     }
 
+    /// The seconds for which the unit is leased, unless it is renewed.
     #[getter]
     fn lease_seconds(&self) -> f64 {
         self.unit.lease.as_secs_f64()
     }
 
-    /// Returns the keys of each job.
+    /// The keys of each job: hash, engine, bytes.
     #[getter]
     fn jobs<'py>(&self, py: Python<'py>) -> Vec<Vec<Key<'py>>> {
         let key = |key: &KeyRef| {

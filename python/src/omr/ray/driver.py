@@ -305,7 +305,7 @@ class Driver:
 
     def _complete(self, unit: Unit, job: int, digest: Array) -> None:
         try:
-            kept = self._leases.complete(unit, job, digest.tobytes())
+            kept = self._leases.complete(unit, job, digest)
         except OmrError as error:
             _log.warning("a digest is not taken: %s", error)
             kept = False

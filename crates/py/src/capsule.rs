@@ -8,7 +8,7 @@
 )]
 
 use crate::fault::Fault;
-use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray};
+use arrow::array::{RecordBatch, RecordBatchReader, StructArray};
 use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -23,15 +23,15 @@ const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 
 /// Record batches of one schema.
-pub(super) struct Batches {
-    pub(super) schema: Schema,
-    pub(super) batches: Vec<RecordBatch>,
+pub(crate) struct Batches {
+    pub(crate) schema: Schema,
+    pub(crate) batches: Vec<RecordBatch>,
 }
 
 /// Reads the batches of an object of another library: those of a stream, or one.
 ///
 /// Errors: `TypeError` for an object without Arrow's interface; `Arrow`.
-pub(super) fn batches(of: &Bound<'_, PyAny>) -> PyResult<Batches> {
+pub(crate) fn batches(of: &Bound<'_, PyAny>) -> PyResult<Batches> {
     if of.hasattr("__arrow_c_stream__")? {
         let capsule = of
             .call_method0("__arrow_c_stream__")?
@@ -53,10 +53,13 @@ pub(super) fn batches(of: &Bound<'_, PyAny>) -> PyResult<Batches> {
     Err(PyTypeError::new_err(text))
 }
 
-/// Returns rows as a stream of one batch.
-pub(super) fn stream_of(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyCapsule>> {
-    let schema = batch.schema();
-    let batches = RecordBatchIterator::new([Ok(batch)], schema);
+/// Returns record batches as a stream.
+///
+/// Errors: those of Python.
+pub(crate) fn stream_of(
+    py: Python<'_>,
+    batches: impl RecordBatchReader + Send + 'static,
+) -> PyResult<Bound<'_, PyCapsule>> {
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
 }
 
