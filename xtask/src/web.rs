@@ -43,6 +43,9 @@ const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
 /// Scripts that ask tables, and their worker. They share nothing with the others, which that would make longer.
 const QUERIES: [&str; 2] = ["src/tables.ts", "src/asking.ts"];
 
+/// The script for Node, which needs no other one.
+const NODE: [&str; 1] = ["src/node.ts"];
+
 /// The script that makes the page for letters, and the folders that it makes: the page, and one that accepts sets for tests.
 const PAGE: &str = "page/build.mjs";
 const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
@@ -88,11 +91,12 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
     ] {
         succeed(&mut node(script))?;
     }
+    let omr = built::command(root)?;
+    succeed(node("web/test/recipient.mjs").env("OMR_COMMAND", &omr))?;
     let Some(chromium) = browser::chromium() else {
         return npm::skip("web", "chromium");
     };
-    let omr = built::command(root)?;
-    for script in ["chromium.mjs", "mail.mjs", "queries.mjs"] {
+    for script in ["bundles.mjs", "chromium.mjs", "mail.mjs", "queries.mjs"] {
         let mut command = node(&format!("web/test/{script}"));
         command
             .args(real.then_some("--real"))
@@ -119,7 +123,14 @@ fn installed(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
     for name in ["src", "page", "test"] {
         files::renew(&from.join(name), &to.join(name))?;
     }
-    for name in ["tsconfig.json", "buf.gen.yaml"] {
+    for name in [
+        "package.json",
+        "tsconfig.json",
+        "buf.gen.yaml",
+        "README.md",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+    ] {
         files::copy(&from.join(name), &to.join(name))?;
     }
     Ok(Some(to))
@@ -185,6 +196,13 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
     for scripts in [&SCRIPTS[..], &QUERIES] {
         run(own("esbuild"), &[scripts, &bundle, &shipped].concat())?;
     }
+    let node = [
+        "--platform=node",
+        "--main-fields=module,main",
+        "--minify",
+        "--outdir=dist",
+    ];
+    run(own("esbuild"), &[&NODE[..], &bundle, &node].concat())?;
     run(
         own("esbuild"),
         &[&TESTS[..], &bundle, &["--outdir=tested"]].concat(),
