@@ -102,7 +102,8 @@ async function row(page) {
   await page.setViewportSize({ width: 320, height: 568 });
   const places = await page.getByRole("navigation").getByRole("link").all();
   const boxes = await Promise.all(places.map((place) => place.boundingBox()));
-  assert.deepEqual([...new Set(boxes.map(({ y }) => y))].length, 1, "places are in one row");
+  assert.equal(new Set(boxes.map(({ y }) => y)).size, 1, "places are in one row");
+  assert.equal(new Set(boxes.map(({ height }) => height)).size, 1, "none of them takes two lines");
   assert.ok(boxes.every(({ x, width }) => x >= 0 && x + width <= 320), "places are within the window");
   await page.setViewportSize(before);
 }
