@@ -52,6 +52,7 @@ class Desk {
   #open: Promise<Tables> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #tell: () => void = () => {};
+  #stop = new AbortController();
 
   listen(tell: () => void): void {
     this.#tell = tell;
@@ -123,9 +124,10 @@ class Desk {
     const { table, sql, plan, busy } = this.state;
     if (plan === undefined || busy !== undefined) return;
     this.#set({ answer: undefined, failure: undefined, busy: { stage: "waiting", what: "question", done: 0, total: 0 } });
+    this.#stop = new AbortController();
     try {
       const progress = (busy: Asking) => this.state.busy && this.#set({ busy });
-      const answer = await (await this.#open)?.ask(table, sql, progress);
+      const answer = await (await this.#open)?.ask(table, sql, progress, this.#stop.signal);
       this.#set({ answer, plan: this.state.plan && { ...this.state.plan, keyBytes: 0 } });
     } catch (error) {
       this.#set({ failure: why(error) });
@@ -133,9 +135,7 @@ class Desk {
     this.#set({ busy: undefined });
   }
 
-  readonly stop = (): void => {
-    void this.#open?.then((tables) => tables.stop());
-  };
+  readonly stop = (): void => this.#stop.abort();
 }
 
 /** Why a question gave no rows. */
@@ -144,8 +144,7 @@ function why(error: unknown): string {
     const rows = error.found ?? 0;
     return `${rows} rows match, more than the answer can hold. Ask for fewer, or put LIMIT ${rows} at the question’s end; the server sees either.`;
   }
-  const text = reason(error);
-  return /abort|cancell?ed/i.test(text) ? "Stopped." : text;
+  return error instanceof Error && error.name === "AbortError" ? "Stopped." : reason(error);
 }
 
 const desk = new Desk();

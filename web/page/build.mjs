@@ -34,42 +34,6 @@ const options = {
   entryNames: "[name]",
 };
 
-// protobuf-es brings a second encoding of messages, which no call here has, what old engines need, and enumerations that
-// bundlers keep whether they are used or not.
-const protobuf = {
-  name: "protobuf",
-  setup(build) {
-    const within = (name) => new RegExp(String.raw`@bufbuild/protobuf/dist/esm/${name}\.js$`);
-    const absent = (names) => {
-      const body = `const absent = () => { throw new Error("no JSON here"); };`;
-      return () => ({ contents: `${body} export { ${names.map((name) => `absent as ${name}`).join(", ")} };` });
-    };
-    const read = ["fromJson", "fromJsonString", "mergeFromJson", "mergeFromJsonString", "enumFromJson", "isEnumJson"];
-    build.onLoad({ filter: within("from-json") }, absent(read));
-    build.onLoad({ filter: within("to-json") }, absent(["toJson", "toJsonString", "enumToJson"]));
-    // Defaults of fields, which descriptions of messages alone have: names of enumerations, and booleans.
-    build.onLoad({ filter: within("wire/text-format") }, () => ({
-      contents: `
-        export const parseTextFormatEnumValue = (of, value) => of.values.find(({ name }) => name === value).number;
-        export const parseTextFormatScalarValue = (_, value) => value === "true";
-      `,
-    }));
-    // What stands in for 64-bit integers where there are none.
-    build.onLoad({ filter: within("proto-int64") }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      return { contents: text.replace(/const ok = [^;]*;/, "const ok = true;") };
-    });
-    build.onLoad({ filter: within(".*_pb") }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      const contents = text.replace(
-        /export var (\w+);\s*\(function \(\1\) \{([^]*?)\}\)\(\1 \|\| \(\1 = \{\}\)\);/g,
-        "export const $1 = /* @__PURE__ */ (function ($1) {$2 return $1; })({});",
-      );
-      return { contents };
-    });
-  },
-};
-
 await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
 const { metafile } = await build({
@@ -80,10 +44,9 @@ const { metafile } = await build({
   jsx: "automatic",
   jsxImportSource: "preact",
   define: { INSECURE_SETS: String(tests === "--tests") },
-  plugins: [protobuf],
 });
 // By itself: what it shares with the worker of letters would make those longer.
-await build({ ...options, entryPoints: ["src/asking.ts"], plugins: [protobuf] });
+await build({ ...options, entryPoints: ["src/asking.ts"] });
 for (const asset of ASSETS) await cp(asset, join(folder, asset.split("/").at(-1)));
 
 // What is kept for times without a network is one version of what letters need, by the hash of all files.

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Opening } from "./app.js";
 import { Choice, Known } from "./passphrase.js";
 import { Failure, Header, Title } from "./parts.js";
+import { Explained } from "./pictures.js";
 import { isLongEnough, LEAST } from "./strength.js";
 import { reason } from "./words.js";
 
@@ -13,11 +14,12 @@ export function Welcome({ open }: { open: Open }) {
   return (
     <>
       <Header />
-      <main class="narrow">
-        <Title>Letters that only you can tell are yours</Title>
+      <main class="narrow welcome">
+        <Title>Nobody can tell which letters are yours</Title>
+        <Explained />
         <p class="lead">
-          Everybody’s letters lie on one board, all of one length and sealed. Your device makes keys with which the
-          server looks through all of them for you, without ever learning which are yours, or how many.
+          Everybody’s letters lie sealed on one board. The server looks through all of them for you, with keys of your
+          device, and never learns which are yours, or how many.
         </p>
         {takes ? <TakeOver open={open} /> : <Make open={open} />}
         <p>
@@ -80,11 +82,11 @@ function Make({ open }: { open: Open }) {
   return (
     <form class="card" onSubmit={submit} noValidate>
       <Choice value={passphrase} change={setPassphrase} />
-      <Server value={server} change={setServer} open={failure !== undefined} />
       <Failure text={failure} />
       <button class="main" disabled={works}>
         {works ? "Making it…" : "Make my address"}
       </button>
+      <Server value={server} change={setServer} open={failure !== undefined} />
     </form>
   );
 }
@@ -123,12 +125,12 @@ export function Unlock({ open, server }: { open: Open; server: string }) {
       <Header />
       <main class="narrow">
         <Title>Your identity is locked</Title>
-        <p class="lead">Your letters are on this device; to read them needs no network.</p>
+        <p class="lead">Your letters are on this device, encrypted; to read them needs no network.</p>
         <form class="card" onSubmit={submit} noValidate>
           <Known
             value={passphrase}
             change={setPassphrase}
-            hint={`For your identity at ${server}. Letters that came are not under it: use a device of your own.`}
+            hint={`Of your identity at ${server}.`}
           />
           <Failure text={failure} />
           <button class="main" disabled={works}>

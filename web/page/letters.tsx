@@ -4,14 +4,15 @@ import type { KeptRange, Letter, Listed, Recipient, Waiting } from "../src/index
 import { about, code, conversations, from } from "./conversations.js";
 import type { Desk } from "./desk.js";
 import { save } from "./save.js";
-import { Envelope, Failure, Title } from "./parts.js";
+import { Envelope, Failure, Short, Title } from "./parts.js";
 import { day, fileName, grouped, reason as why, several, size } from "./words.js";
 
-export function Inbox({ desk }: { desk: Desk }) {
+/** `open`: the letter that is read beside the list. */
+export function Inbox({ desk, open }: { desk: Desk; open: number | undefined }) {
   const groups = conversations(desk.letters);
   return (
-    <>
-      <Title>Letters</Title>
+    <section class="list" aria-label="All letters">
+      {open === undefined ? <Title>Letters</Title> : <h2 class="title">Letters</h2>}
       {groups.length === 0 ? (
         <div class="empty">
           <Envelope />
@@ -29,7 +30,7 @@ export function Inbox({ desk }: { desk: Desk }) {
                 </p>
               )}
               {letters.map((letter) => (
-                <Row key={letter.number} letter={letter} />
+                <Row key={letter.number} letter={letter} open={letter.number === open} />
               ))}
             </li>
           ))}
@@ -49,7 +50,7 @@ export function Inbox({ desk }: { desk: Desk }) {
           ))}
         </details>
       )}
-    </>
+    </section>
   );
 }
 
@@ -104,11 +105,11 @@ function title({ subject, name, firstLine }: Listed): string {
   return subject ?? name ?? (firstLine === undefined || firstLine === "" ? "Without words" : firstLine);
 }
 
-function Row({ letter }: { letter: Listed }) {
+function Row({ letter, open }: { letter: Listed; open: boolean }) {
   const { number, read, fetched, bytes, name } = letter;
   const sender = from(letter);
   return (
-    <a href={`#letters/${number}`} class={read ? "letter" : "letter unread"}>
+    <a href={`#letters/${number}`} class={read ? "letter" : "letter unread"} aria-current={open ? "true" : undefined}>
       {!read && <span class="hidden">Unread: </span>}
       <bdi class="title">{title(letter)}</bdi>
       <span class="hint">
@@ -137,8 +138,8 @@ export function Reading({ me, desk, number, answer }: Read) {
       .then(desk.reload);
   }, [number]);
   return (
-    <article>
-      <p>
+    <article class="pane">
+      <p class="back">
         <a href="#letters">← All letters</a>
       </p>
       <Title>
@@ -172,7 +173,7 @@ function Author({ letter: { sender, forged, written, unreadable } }: { letter: L
   if (sender === undefined) return <>It does not say who wrote it, unless its text does.{when}</>;
   return (
     <>
-      The owner of <code class="from">{sender}</code> signed it for you.{when}
+      The owner of <Short address={sender} /> signed it for you.{when}
     </>
   );
 }

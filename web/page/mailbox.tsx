@@ -12,7 +12,7 @@ import { clock } from "./words.js";
 import { type Draft, EMPTY, Write } from "./write.js";
 import { You } from "./you.js";
 
-const PLACES = { letters: "Letters", write: "Write", you: "Your address", tables: "Private queries" } as const;
+const PLACES = { letters: "Letters", write: "Write", you: "Address", tables: "Queries" } as const;
 type Place = keyof typeof PLACES;
 
 /** The place and, of a letter, its number that the address bar names. */
@@ -58,12 +58,18 @@ export function Mailbox({ me, feed, lock }: { me: Recipient; feed: Feed; lock: (
       {at.place === "tables" ? (
         <Part />
       ) : (
-        <div class="desk">
+        <div class={at.place === "letters" ? "desk reads" : "desk"}>
           <main>
             <Keys desk={desk} />
-            {at.place === "letters" && at.number === undefined && <Inbox desk={desk} />}
-            {at.place === "letters" && at.number !== undefined && (
-              <Reading key={at.number} me={me} desk={desk} number={at.number} answer={answer} />
+            {at.place === "letters" && (
+              <div class={at.number === undefined ? "letter-places" : "letter-places open"}>
+                <Inbox desk={desk} open={at.number} />
+                {at.number === undefined ? (
+                  desk.letters.length > 0 && <p class="empty pane">Choose a letter, to read it here.</p>
+                ) : (
+                  <Reading key={at.number} me={me} desk={desk} number={at.number} answer={answer} />
+                )}
+              </div>
             )}
             {at.place === "write" && <Write me={me} desk={desk} draft={draft} change={setDraft} />}
             {at.place === "you" && <You me={me} settings={settings} change={change} />}

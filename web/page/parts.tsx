@@ -23,6 +23,17 @@ export function Envelope() {
   );
 }
 
+/** A short address, whose server matters less. */
+export function Short({ address }: { address: string }) {
+  const [code, server] = address.split("@");
+  return (
+    <code class="short">
+      {code}
+      <span class="at">@{server}</span>
+    </code>
+  );
+}
+
 /** A heading that gets the focus where a view is new, so that readers and keys begin there. */
 export function Title({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);

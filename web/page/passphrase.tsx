@@ -17,7 +17,15 @@ export function Choice({ value, change }: Field) {
   };
   return (
     <div class="field">
-      <label for={id}>Passphrase</label>
+      <div class="head">
+        <label for={id}>Passphrase</label>
+        <button type="button" class="plain" onClick={suggest}>
+          Suggest
+        </button>
+        <button type="button" class="plain" aria-pressed={shown} onClick={() => setShown(!shown)}>
+          Show
+        </button>
+      </div>
       <input
         id={id}
         {...(shown ? { type: "text" as const } : { type: "password" as const })}
@@ -36,19 +44,10 @@ export function Choice({ value, change }: Field) {
         <i />
       </div>
       <p id={`${id}-strength`} class="hint" aria-live="polite">
-        {value === "" ? "It locks your identity on this device." : words}
-      </p>
-      <p class="buttons">
-        <button type="button" onClick={suggest}>
-          Suggest one
-        </button>
-        <button type="button" aria-pressed={shown} onClick={() => setShown(!shown)}>
-          Show
-        </button>
+        {value === "" ? "It locks your letters on this device." : words}
       </p>
       <p id={`${id}-warning`} class="warning">
-        <strong>Nothing recovers a lost passphrase.</strong> No server has it, and nobody can reset it. Write it down
-        and keep it where you keep such things.
+        <strong>Nothing recovers a lost passphrase.</strong> Write it down.
       </p>
     </div>
   );

@@ -31,26 +31,12 @@ export function perSquare(messages: number): number {
 
 export function Picture({ messages, mark, label, digest, opened, keys }: View) {
   const each = perSquare(messages);
-  const squares = Array.from({ length: COLUMNS * ROWS }, (_, i) => {
-    const from = i * each;
-    const kind = from < messages ? mark(from, Math.min(from + each, messages)) : "free";
-    return (
-      <rect
-        key={i}
-        class={`post ${kind}`}
-        x={(i % COLUMNS) * PITCH}
-        y={Math.floor(i / COLUMNS) * PITCH}
-        width={CELL}
-        height={CELL}
-        rx={3}
-      />
-    );
-  });
+  const kind = (i: number) => (i * each < messages ? mark(i * each, Math.min((i + 1) * each, messages)) : "free");
   const below = HEIGHT + GAP + DIGEST;
   const height = below + (keys.length > 0 ? GAP + KEYS : 0);
   return (
     <svg class="picture" viewBox={`-1 -1 ${WIDTH + 2} ${height + 2}`} role="img" aria-label={label}>
-      {squares}
+      <Squares rows={ROWS} kind={kind} />
       <g transform={`translate(0 ${HEIGHT + GAP})`}>
         <Digest letters={digest} opened={opened} />
       </g>
@@ -58,6 +44,47 @@ export function Picture({ messages, mark, label, digest, opened, keys }: View) {
         <Keys keys={keys} />
       </g>
     </svg>
+  );
+}
+
+function Squares({ rows, kind }: { rows: number; kind: (square: number) => string }) {
+  const squares = Array.from({ length: COLUMNS * rows }, (_, i) => (
+    <rect
+      key={i}
+      class={`post ${kind(i)}`}
+      x={(i % COLUMNS) * PITCH}
+      y={Math.floor(i / COLUMNS) * PITCH}
+      width={CELL}
+      height={CELL}
+      rx={3}
+    />
+  ));
+  return <>{squares}</>;
+}
+
+/** Rows of the board that explains the page. */
+const FEW = 4;
+/** Whose letters are hers on it. */
+const HERS = [5, 20, 22, 39];
+
+/** A board as both sides see it, for somebody who has none yet. */
+export function Explained() {
+  const box = `-1 -1 ${WIDTH + 2} ${FEW * PITCH - 1}`;
+  return (
+    <div class="pair explained">
+      <figure class="theirs">
+        <figcaption>The server sees</figcaption>
+        <svg class="picture" viewBox={box} role="img" aria-label="Letters, none different from another.">
+          <Squares rows={FEW} kind={() => "sealed"} />
+        </svg>
+      </figure>
+      <figure class="yours">
+        <figcaption>You see</figcaption>
+        <svg class="picture" viewBox={box} role="img" aria-label="The same letters: four of them are yours.">
+          <Squares rows={FEW} kind={(square) => (HERS.includes(square) ? "mine" : "other")} />
+        </svg>
+      </figure>
+    </div>
   );
 }
 

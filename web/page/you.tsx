@@ -1,7 +1,7 @@
 // Her address, when visits are, and her identity as a file.
 import { useState } from "preact/hooks";
 import type { Recipient } from "../src/index.js";
-import { Title } from "./parts.js";
+import { Short, Title } from "./parts.js";
 import { Code } from "./code.js";
 import { save } from "./save.js";
 import { EVERY, type Settings } from "./settings.js";
@@ -53,7 +53,11 @@ export function You({ me, settings, change }: Props) {
 
 function Address({ address }: { address: string }) {
   const [copied, setCopied] = useState(false);
-  const [code, server] = address.split("@");
+  const shares = "share" in navigator;
+  async function share(): Promise<void> {
+    // Who thinks better of it has not shared it.
+    await navigator.share({ text: address }).catch(() => {});
+  }
   async function copy(): Promise<void> {
     await navigator.clipboard.writeText(address);
     setCopied(true);
@@ -62,12 +66,16 @@ function Address({ address }: { address: string }) {
   return (
     <section class="card address" aria-label="Address">
       <div>
-        <p class="short">
-          {code}
-          <span class="at">@{server}</span>
+        <p>
+          <Short address={address} />
         </p>
         <p class="buttons">
-          <button type="button" class="main" onClick={() => void copy()}>
+          {shares && (
+            <button type="button" class="main" onClick={() => void share()}>
+              Share
+            </button>
+          )}
+          <button type="button" class={shares ? undefined : "main"} onClick={() => void copy()}>
             Copy
           </button>
           <span role="status" class="done">

@@ -1,7 +1,7 @@
 // Who asks a server's tables, in a worker: secret and rows never reach the network.
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { type ListTablesResponse, PdqService } from "./gen/omr/v1/pdq_pb.js";
-import { answerOf, type Pdq, sendFile } from "./parts.js";
+import { answerOf, type Pdq, sendFile, stopping } from "./parts.js";
 import type { Answer, Asking, Listing, Plan, Problem, Schema, SeenQuery, TablesOptions } from "./query.js";
 import { patiently, transport } from "./calls.js";
 import type { Bytes } from "./types.js";
@@ -27,7 +27,6 @@ export class Asker {
   readonly #sets = new Map<string, ParamSet>();
   readonly #pairs = new Map<string, Pair>();
   #server: ListTablesResponse | undefined;
-  #stop = new AbortController();
 
   constructor({ server, token, insecure }: TablesOptions, seen: (seen: SeenQuery) => void) {
     this.#pdq = createClient(PdqService, transport(server, token));
@@ -69,15 +68,14 @@ export class Asker {
     });
   }
 
-  async ask(table: string, sql: string, tell: (progress: Asking) => void): Promise<Told<Answer>> {
-    this.#stop = new AbortController();
+  async ask(table: string, sql: string, tell: (progress: Asking) => void, signal?: AbortSignal): Promise<Told<Answer>> {
     return await told(async () => {
       const plan = await this.#planned(table, sql);
       const pair = this.#pair(plan.params);
-      pair.hash ??= await this.#sendKey(pair, tell, this.#stop.signal);
+      pair.hash ??= await this.#sendKey(pair, tell, signal);
       const question = plan.encrypt(pair.keys) as Bytes;
       const start = performance.now();
-      const answer = await this.#answer(table, plan, pair, question, tell);
+      const answer = await this.#answer(table, plan, pair, question, tell, signal);
       const rows = plan.decode(pair.keys, answer);
       const numbers = rows.numbers();
       return {
@@ -92,14 +90,10 @@ export class Asker {
     });
   }
 
-  stop(): void {
-    this.#stop.abort();
-  }
-
   async #known(): Promise<ListTablesResponse> {
     if (this.#server === undefined) {
       this.#seen({ what: "tables" });
-      this.#server = await patiently(() => this.#pdq.listTables({}));
+      this.#server = await patiently(() => this.#pdq.listTables({}), undefined);
     }
     return this.#server;
   }
@@ -108,7 +102,7 @@ export class Asker {
     const known = this.#tables.get(name);
     if (known !== undefined) return known;
     this.#seen({ what: "schema", table: name });
-    const { schemaJson } = await patiently(() => this.#pdq.getSchema({ table: name }));
+    const { schemaJson } = await patiently(() => this.#pdq.getSchema({ table: name }), undefined);
     const table = new Table(schemaJson);
     this.#tables.set(name, table);
     return table;
@@ -144,8 +138,14 @@ export class Asker {
   }
 
   /** The answer's file. A key that the server forgot is sent again. */
-  async #answer(table: string, plan: Planned, pair: Pair, question: Bytes, tell: (progress: Asking) => void): Promise<Bytes> {
-    const { signal } = this.#stop;
+  async #answer(
+    table: string,
+    plan: Planned,
+    pair: Pair,
+    question: Bytes,
+    tell: (progress: Asking) => void,
+    signal: AbortSignal | undefined,
+  ): Promise<Bytes> {
     for (let again = true; ; again = false) {
       const keyHash = (pair.hash ??= await this.#sendKey(pair, tell, signal));
       const queryHash = new Uint8Array(hash(question));
@@ -155,10 +155,10 @@ export class Asker {
           await sendFile(this.#pdq, new Blob([question]), queryHash, sent, signal);
           const { shape, bound } = plan;
           this.#seen({ what: "question", table, shape, bound, bytes: question.length });
-          const answer = await answerOf(this.#pdq.ask({ table, keyHash, queryHash }, { signal }), tell);
+          const answer = await answerOf(this.#pdq.ask({ table, keyHash, queryHash }, stopping(signal)), tell);
           this.#seen({ what: "answer", bytes: answer.length });
           return answer;
-        });
+        }, signal);
       } catch (error) {
         if (!again || ConnectError.from(error).code !== Code.NotFound) throw error;
         pair.hash = undefined;
@@ -166,7 +166,7 @@ export class Asker {
     }
   }
 
-  async #sendKey({ keys }: Pair, tell: (progress: Asking) => void, signal: AbortSignal): Promise<Bytes> {
+  async #sendKey({ keys }: Pair, tell: (progress: Asking) => void, signal: AbortSignal | undefined): Promise<Bytes> {
     tell({ stage: "making", what: "key", done: 0, total: 1 });
     const pieces: Blob[] = [];
     const made = keys.makeKey(PIECE, (piece: Bytes) => pieces.push(new Blob([piece])));
@@ -176,7 +176,7 @@ export class Asker {
       tell({ stage: "sending", what: "key", done, total: file.size });
     };
     await sendFile(this.#pdq, file, keyHash, sent, signal);
-    await patiently(() => this.#pdq.keepKey({ keyHash }, { signal }));
+    await patiently(() => this.#pdq.keepKey({ keyHash }, stopping(signal)), signal);
     return keyHash;
   }
 }

@@ -1,6 +1,7 @@
 // The worker in which tables are asked.
 import { expose, proxy } from "comlink";
 import { Asker } from "./asker.js";
+import { passSignals } from "./signals.js";
 import type { SeenQuery, TablesOptions } from "./query.js";
 import init from "./wasm/omr_wasm_pdq.js";
 
@@ -13,4 +14,5 @@ const worker = {
 
 export type AskingWorker = typeof worker;
 
+passSignals();
 expose(worker);

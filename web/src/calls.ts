@@ -10,27 +10,34 @@ const PAUSE = 250;
 export function transport(
   server: string,
   token: string | undefined,
-  further?: Interceptor,
+  further: Interceptor[] = [],
   sent?: typeof fetch,
 ): Transport {
   const named: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set("authorization", `Bearer ${token}`);
     return next(request);
   };
-  const interceptors = further === undefined ? [named] : [named, further];
-  return createGrpcWebTransport({ baseUrl: server, interceptors, ...(sent && { fetch: sent }) });
+  return createGrpcWebTransport({ baseUrl: server, interceptors: [named, ...further], ...(sent && { fetch: sent }) });
 }
 
-/** Makes a call that may be made again, until it does not fail for want of a server. */
-export async function patiently<T>(call: () => Promise<T>): Promise<T> {
+/** Makes a call that may be made again, until it does not fail for want of a server, or is stopped. */
+export async function patiently<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call();
     } catch (error) {
       if (attempt === ATTEMPTS || !passes(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pause(error, attempt)));
+      await sleep(pause(error, attempt), signal);
     }
   }
+}
+
+async function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+  signal?.throwIfAborted();
 }
 
 /** Whether the same call may succeed later. */

@@ -11,13 +11,17 @@ export interface Part {
 }
 
 /** Posts messages; those that somebody copied on their way and posted first are on the board already. */
-export async function postSome(board: Pick<Service["board"], "postMessages">, messages: Part[]): Promise<(number | undefined)[]> {
+export async function postSome(
+  board: Pick<Service["board"], "postMessages">,
+  messages: Part[],
+  signal?: AbortSignal,
+): Promise<(number | undefined)[]> {
   const indices = messages.map(() => undefined as number | undefined);
   let left = messages.map((message, at) => ({ ...message, at }));
   while (left.length > 0) {
     const post = { postId: randomId(), messages: left.map(({ clue, payload }) => ({ clue, payload })) };
     try {
-      const posted = await patiently(() => board.postMessages(post));
+      const posted = await patiently(() => board.postMessages(post), signal);
       left.forEach(({ at }, i) => (indices[at] = Number(posted.firstIndex) + i));
       break;
     } catch (error) {

@@ -37,7 +37,7 @@ export async function fetchDigest(service: Service, jobId: Uint8Array): Promise<
       at += data.length;
       total = Number(totalBytes);
     }
-  });
+  }, service.signal);
   if (at !== total) throw new Error(`expected a digest of ${total} bytes, found ${at}`);
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

@@ -13,33 +13,33 @@ const PLACES = 4;
 export class Inbox {
   readonly #rules: Rules;
   readonly #store: Store;
-  readonly #service: Service;
   #settled: Promise<void> = Promise.resolve();
   /** Milliseconds that the rules took in this fetch, which make queries and decode. */
   #milliseconds = 0;
   /** Whether the server said in the last fetch that it has not all of her keys. */
   keyless = false;
 
-  private constructor(rules: Rules, store: Store, service: Service) {
+  private constructor(rules: Rules, store: Store) {
     this.#rules = rules;
     this.#store = store;
-    this.#service = service;
   }
 
-  static async open(identity: Identity, form: Form, store: Store, service: Service): Promise<Inbox> {
+  static async open(identity: Identity, form: Form, store: Store): Promise<Inbox> {
     const records = (await store.records()).map(({ table, name, content }) => new Stored(table, name, content));
-    return new Inbox(new Rules(identity, form, records), store, service);
+    return new Inbox(new Rules(identity, form, records), store);
   }
 
   /** Asks for all that is new, then decodes it: no call follows from what was found. */
-  async fetch(keys: Bytes[], tell: (progress: Progress) => void): Promise<Fetched> {
+  async fetch(keys: Bytes[], service: Service, tell: (progress: Progress) => void): Promise<Fetched> {
+    const { signal } = service;
     await this.#settled;
     this.keyless = false;
     this.#milliseconds = 0;
     let call = this.#rules.fetch(keys);
     while (call !== undefined) {
       await this.#keep();
-      call = await this.#answered(call, keys, tell);
+      signal?.throwIfAborted();
+      call = await this.#answered(call, keys, service, tell);
     }
     await this.#keep();
     const warnings = this.#rules.newForks();
@@ -47,6 +47,7 @@ export class Inbox {
     while (this.#timed(() => this.#rules.takeOne(Date.now() / 1000))) {
       digests += 1;
       await this.#keep();
+      signal?.throwIfAborted();
     }
     await this.#keep();
     warnings.push(...this.#rules.newDamage().map((why) => `an answer could not be read, its letters come later: ${why}`));
@@ -125,28 +126,45 @@ export class Inbox {
     await this.#store.change(this.#rules.changes());
   }
 
-  async #answered(call: NextCall, keys: Bytes[], tell: (progress: Progress) => void): Promise<NextCall | undefined> {
+  async #answered(
+    call: NextCall,
+    keys: Bytes[],
+    service: Service,
+    tell: (progress: Progress) => void,
+  ): Promise<NextCall | undefined> {
     let answer: () => NextCall | undefined;
     try {
-      answer = await this.#perform(call, keys, tell);
+      answer = await this.#perform(call, keys, service, tell);
     } catch (error) {
+      // As if the page was closed: the next fetch repeats the call.
+      service.signal?.throwIfAborted();
       const failure = kind(error);
       this.keyless ||= call.kind === "job" && failure === "missing";
-      answer = () => this.#rules.answerFailed(failure, String(error));
+      answer = () => this.#failed(failure, error);
     }
     return this.#timed(answer);
+  }
+
+  /** The call after one that failed; where the failure ends the fetch, its error as it came. */
+  #failed(failure: string, error: unknown): NextCall | undefined {
+    const said = String(error);
+    try {
+      return this.#rules.answerFailed(failure, said);
+    } catch (fault) {
+      throw fault instanceof Error && fault.message === said ? error : fault;
+    }
   }
 
   async #prepare(): Promise<void> {
     this.#rules.prepare();
   }
 
-  async #perform(call: NextCall, keyHashes: Bytes[], tell: (progress: Progress) => void) {
-    const { board, capabilities, detection } = this.#service;
+  async #perform(call: NextCall, keyHashes: Bytes[], service: Service, tell: (progress: Progress) => void) {
+    const { board, capabilities, detection, signal } = service;
     switch (call.kind) {
       case "board": {
         const lengths = Array.from(call.lengths);
-        const answer = await patiently(() => board.getBoard({ lengths: lengths.map(BigInt) }));
+        const answer = await patiently(() => board.getBoard({ lengths: lengths.map(BigInt) }), signal);
         const { boardId, paramsId, sealing, payloadBytes, firstIndex, messages, logHash, historyId } = given(
           "a board",
           answer.board,
@@ -157,29 +175,29 @@ export class Inbox {
         return () => this.#rules.answerBoard(...place, first, end, ...log);
       }
       case "limits": {
-        const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}))).limits);
+        const limits = given("limits", (await patiently(() => capabilities.getCapabilities({}), signal)).limits);
         const { digestMessages, bound, step, orders, fetchMessages } = limits;
         const [messages, fetched] = [Number(digestMessages), Number(fetchMessages)];
         return () => this.#rules.answerLimits(messages, bound, Number(step), orders, fetched);
       }
       case "seeds": {
         const range = { start: BigInt(call.start), end: BigInt(call.end) };
-        const { seeds } = await patiently(() => detection.getSeeds(range));
+        const { seeds } = await patiently(() => detection.getSeeds(range), signal);
         return () => this.#rules.answerSeeds(seeds);
       }
       case "job": {
         const { id: requestId, bound, scheme, query } = call;
         const [start, end, step] = [BigInt(call.start), BigInt(call.end), BigInt(call.step)];
         const request = { requestId, keyHashes, start, end, bound, scheme, step, query };
-        const { jobId, logHash } = given("a job", (await patiently(() => detection.createJob(request))).job);
+        const { jobId, logHash } = given("a job", (await patiently(() => detection.createJob(request), signal)).job);
         return () => this.#rules.answerJob(jobId, logHash);
       }
       case "watch": {
-        await Promise.all([patiently(() => watch(this.#service, call.id, tell)), this.#prepare()]);
+        await Promise.all([patiently(() => watch(service, call.id, tell), signal), this.#prepare()]);
         return () => this.#rules.answerWatched();
       }
       default: {
-        const digest = await fetchDigest(this.#service, call.id);
+        const digest = await fetchDigest(service, call.id);
         return () => this.#rules.answerDigest(digest);
       }
     }

@@ -1,23 +1,8 @@
-// Detection keys: made in a worker of their own, sent in chunks, resumed after whatever ended them.
-import type { Made, Maker, Piece, Recipe } from "./maker.js";
-import { transfer, wrap } from "comlink";
+// Detection keys: sent in chunks, resumed after whatever ended them.
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Made, Piece } from "./recipe.js";
 import { given, passes, patiently, type Service } from "./service.js";
 import { crc32c } from "./wasm/omr_wasm.js";
-
-/** Makes a key without stopping this thread. The recipe's secrets go over to the worker, which wipes them. */
-export async function make(recipe: Recipe): Promise<Made> {
-  const worker = new Worker(new URL("maker.js", import.meta.url), { type: "module", name: "omr keys" });
-  try {
-    const failed = new Promise<never>((_, reject) => {
-      worker.onerror = (event) => reject(new Error(`the worker that makes keys ended: ${event.message}`));
-    });
-    const moved = transfer(recipe, [recipe.secret.buffer, recipe.seed.buffer]);
-    return await Promise.race([wrap<Maker>(worker).make(moved), failed]);
-  } finally {
-    worker.terminate();
-  }
-}
 
 /** Tries of an upload that does not get on. */
 const TRIES = 6;
@@ -27,7 +12,7 @@ export async function upload(service: Service, made: Made, tell: (sent: number) 
   const { hash, bytes } = made;
   let [reached, tries] = [-1n, 0];
   for (;;) {
-    const begun = await patiently(() => service.keys.beginUpload({ keyHash: hash, totalBytes: BigInt(bytes) }));
+    const begun = await patiently(() => service.keys.beginUpload({ keyHash: hash, totalBytes: BigInt(bytes) }), service.signal);
     tell(Number(begun.nextOffset));
     if (begun.complete) break;
     tries = begun.nextOffset > reached ? 0 : tries + 1;
@@ -39,7 +24,7 @@ export async function upload(service: Service, made: Made, tell: (sent: number) 
       if (tries === TRIES || !(passes(error) || ConnectError.from(error).code === Code.OutOfRange)) throw error;
     }
   }
-  await patiently(() => service.keys.registerKey({ keyHash: hash }));
+  await patiently(() => service.keys.registerKey({ keyHash: hash }), service.signal);
 }
 
 async function send(service: Service, made: Made, from: number, tell: (sent: number) => void) {

@@ -1,5 +1,5 @@
 // Files that go to a server of tables in parts, and answers that come so.
-import { type Client, Code, ConnectError } from "@connectrpc/connect";
+import { type CallOptions, type Client, Code, ConnectError } from "@connectrpc/connect";
 import type { AskResponse, PdqService } from "./gen/omr/v1/pdq_pb.js";
 import type { Asking } from "./query.js";
 import { given, passes, patiently } from "./calls.js";
@@ -13,29 +13,34 @@ const PART = 1 << 20;
 const TRIES = 4;
 
 /** Sends a file; after a lost answer from its beginning, as the server says nothing of where to go on. */
-export async function sendFile(pdq: Pdq, file: Blob, fileHash: Bytes, tell: (sent: number) => void, signal: AbortSignal) {
+export async function sendFile(pdq: Pdq, file: Blob, fileHash: Bytes, tell: (sent: number) => void, signal: AbortSignal | undefined) {
   for (let tries = 1; ; tries++) {
     try {
       return await send(pdq, file, fileHash, tell, signal);
     } catch (error) {
       const { code } = ConnectError.from(error);
       const lost = code === Code.OutOfRange || code === Code.NotFound || passes(error);
-      if (tries === TRIES || !lost || signal.aborted) throw error;
+      if (tries === TRIES || !lost || signal?.aborted) throw error;
     }
   }
 }
 
-async function send(pdq: Pdq, file: Blob, fileHash: Bytes, tell: (sent: number) => void, signal: AbortSignal) {
+async function send(pdq: Pdq, file: Blob, fileHash: Bytes, tell: (sent: number) => void, signal: AbortSignal | undefined) {
   const totalBytes = BigInt(file.size);
   tell(0);
   for (let sent = 0; sent < file.size; tell(sent)) {
     const data = new Uint8Array(await file.slice(sent, sent + PART).arrayBuffer());
     const part = { fileHash, totalBytes, offset: BigInt(sent), data };
     // The first part may be sent again, as it begins anew; of others nobody knows whether they arrived.
-    const call = () => pdq.uploadPart(part, { signal });
-    const { nextOffset } = sent === 0 ? await patiently(call) : await call();
+    const call = () => pdq.uploadPart(part, stopping(signal));
+    const { nextOffset } = sent === 0 ? await patiently(call, signal) : await call();
     sent = Number(nextOffset);
   }
+}
+
+/** Options of a call that a signal stops. */
+export function stopping(signal: AbortSignal | undefined): CallOptions {
+  return signal === undefined ? {} : { signal };
 }
 
 /** The answer's file, from a stream that first tells how far it is. */

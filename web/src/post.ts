@@ -23,7 +23,7 @@ function newThread(): string {
 /** The address that a short one stands for: the server's word counts for nothing but what the fingerprint proves. */
 export async function find(service: Service, text: string): Promise<Found> {
   const fingerprint = shortFingerprint(text);
-  const answer = await patiently(() => service.addresses.findAddress({ fingerprint }));
+  const answer = await patiently(() => service.addresses.findAddress({ fingerprint }), service.signal);
   const address = given("an address", answer.address);
   const { server, sealing, bound, parts, clueKey, verifyingKey, periodKeys } = address;
   const found = shortFingerprint(shortAddress(server, sealing, bound, parts, clueKey, verifyingKey, periodKeys));
@@ -44,8 +44,8 @@ export async function find(service: Service, text: string): Promise<Found> {
 
 /** Writes and posts a letter. */
 export async function post(service: Service, to: Found, letter: Outgoing): Promise<Sent> {
-  const { board } = await patiently(() => service.board.getBoard({}));
-  const { limits, postingWorkBits } = await patiently(() => service.capabilities.getCapabilities({}));
+  const { board } = await patiently(() => service.board.getBoard({}), service.signal);
+  const { limits, postingWorkBits } = await patiently(() => service.capabilities.getCapabilities({}), service.signal);
   if (postingWorkBits > 0) {
     throw new Error("expected a server that takes posts without proof of work, found one that asks for it: use a token");
   }
@@ -55,7 +55,7 @@ export async function post(service: Service, to: Found, letter: Outgoing): Promi
   const most = Math.max(1, given("limits", limits).postMessages);
   const indices: (number | undefined)[] = [];
   for (let first = 0; first < messages.length; first += most) {
-    indices.push(...(await postSome(service.board, messages.slice(first, first + most))));
+    indices.push(...(await postSome(service.board, messages.slice(first, first + most), service.signal)));
   }
   return { indices, thread };
 }

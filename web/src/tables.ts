@@ -2,6 +2,7 @@
 import { proxy, type Remote, wrap } from "comlink";
 import type { Asker, Told } from "./asker.js";
 import type { AskingWorker } from "./asking.js";
+import { passSignals } from "./signals.js";
 import type { Answer, Asking, Listing, Plan, Problem, Schema, SeenQuery, TablesOptions } from "./query.js";
 
 export type { Answer, Asking, Column, Listing, Plan, Problem, Schema, SeenQuery, TablesOptions } from "./query.js";
@@ -33,7 +34,8 @@ export class Tables {
 
   /** Loads the module; `seen` is told what the server sees of each call. */
   static async open(options: TablesOptions, seen: (seen: SeenQuery) => void = () => {}): Promise<Tables> {
-    const worker = new Worker(new URL("asking.js", import.meta.url), { type: "module", name: "omr queries" });
+    passSignals();
+    const worker = new Worker(new URL("asking.js", import.meta.url), { type: "module", name: "omr-queries" });
     try {
       const asker = (await wrap<AskingWorker>(worker).open(options, proxy(seen))) as unknown as Remote<Asker>;
       return new Tables(worker, asker);
@@ -58,14 +60,19 @@ export class Tables {
     return value(await this.#asker.plan(table, sql));
   }
 
-  /** Asks, with a new key at the first time. A `QueryError` of the kind `overflow` says how many rows match. */
-  async ask(table: string, sql: string, progress: (progress: Asking) => void = () => {}): Promise<Answer> {
-    return value(await this.#asker.ask(table, sql, proxy(progress)));
-  }
-
-  /** Ends a question that is asked: the server stops to work on it. */
-  async stop(): Promise<void> {
-    await this.#asker.stop();
+  /**
+   * Asks, with a new key at the first time. A `QueryError` of the kind `overflow` says how many rows match. A signal
+   * has the server stop to work on it; its reason is then the error.
+   */
+  async ask(
+    table: string,
+    sql: string,
+    progress: (progress: Asking) => void = () => {},
+    signal?: AbortSignal,
+  ): Promise<Answer> {
+    const told = await this.#asker.ask(table, sql, proxy(progress), signal);
+    if ("problem" in told) signal?.throwIfAborted();
+    return value(told);
   }
 
   /** Ends the worker, and with it all memory that had the secret: what is asked later is not linked to what was before. */

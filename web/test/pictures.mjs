@@ -27,7 +27,7 @@ export async function pictures(alice, bob) {
   await alice.send(bobs, "Thank you!");
   await alice.go(/^Letters/);
   await shoot(page, "mail-letters", { width: 1200, height: 1060 }, "light");
-  await alice.go("Your address");
+  await alice.go("Address", "Your address");
   await shoot(page, "mail-address", { width: 390, height: 844 }, "dark");
 }
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
-const FOLDERS = ["dist", "tested", "mail-tests"];
+const FOLDERS = ["bundled", "dist", "tested", "mail-tests"];
 const KINDS = {
   css: "text/css",
   html: "text/html",

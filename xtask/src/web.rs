@@ -44,6 +44,9 @@ const SCRIPTS: [&str; 3] = ["src/index.ts", "src/worker.ts", "src/maker.ts"];
 /// Scripts that ask tables, and their worker. They share nothing with the others, which that would make longer.
 const QUERIES: [&str; 2] = ["src/tables.ts", "src/asking.ts"];
 
+/// The script for Node, which needs no other one.
+const NODE: [&str; 1] = ["src/node.ts"];
+
 /// The script that makes the page for letters, and the folders that it makes: the page, and one that accepts sets for tests.
 const PAGE: &str = "page/build.mjs";
 const PAGES: [&[&str]; 2] = [&["mail"], &["mail-tests", "--tests"]];
@@ -60,7 +63,8 @@ const BUNDLED: [&str; 7] = [
 ];
 
 /// The files of the package beside its scripts.
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
+    "package.json",
     "tsconfig.json",
     "buf.gen.yaml",
     "README.md",
@@ -151,11 +155,12 @@ pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
     ] {
         succeed(&mut node(script))?;
     }
+    let omr = built::command(root)?;
+    succeed(node("web/test/recipient.mjs").env("OMR_COMMAND", &omr))?;
     let Some(chromium) = browser::chromium() else {
         return npm::skip("web", "chromium");
     };
-    let omr = built::command(root)?;
-    for script in ["chromium.mjs", "mail.mjs", "queries.mjs"] {
+    for script in ["bundles.mjs", "chromium.mjs", "mail.mjs", "queries.mjs"] {
         let mut command = node(&format!("web/test/{script}"));
         command
             .args(real.then_some("--real"))
@@ -251,6 +256,13 @@ fn package(tools: &Path, web: &Path) -> Result<(), XtaskError> {
     for scripts in [&SCRIPTS[..], &QUERIES] {
         run(own("esbuild"), &[scripts, &bundle, &shipped].concat())?;
     }
+    let node = [
+        "--platform=node",
+        "--main-fields=module,main",
+        "--minify",
+        "--outdir=dist",
+    ];
+    run(own("esbuild"), &[&NODE[..], &bundle, &node].concat())?;
     run(
         own("esbuild"),
         &[&TESTS[..], &bundle, &["--outdir=tested"]].concat(),

@@ -55,7 +55,8 @@ const COMMANDS: [&str; 15] = [
 ];
 
 /// Blocks of other languages, and the tests that run them.
-const ELSEWHERE: [(&str, &str, &str); 4] = [
+const ELSEWHERE: [(&str, &str, &str); 5] = [
+    ("docs/web.md", "js", "web/test/recipient.mjs"),
     ("docs/python.md", "python", "python/tests/test_docs.py"),
     ("python/README.md", "python", "python/tests/test_docs.py"),
     ("go/README.md", "go", "go/vectors_test.go"),
