@@ -6,7 +6,7 @@ use crate::connections::{self, Doors};
 use crate::error::ServerError;
 use crate::requests::{Requests, bounded};
 use crate::tls::Secured;
-use omr_ops::Metrics;
+use omr_ops::{Metrics, metrics_router, serve_metrics};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Listening {
         };
         let metrics_server = self
             .metrics
-            .map(|listener| tokio::spawn(serve_metrics(listener, metrics.clone())));
+            .map(|listener| tokio::spawn(serve_metrics(listener, metrics_router(metrics.clone()))));
         let serving = async {
             let serving = transport().add_routes(site.routes);
             match self.tls {
@@ -201,13 +201,6 @@ fn fit_connections(limits: &mut Limits, files: u64) {
             limits.connections
         );
         limits.connections = most;
-    }
-}
-
-/// Serves metrics at an address of their own.
-async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
-    if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
-        tracing::error!(%error, "metrics are no longer served");
     }
 }
 
