@@ -14,7 +14,7 @@ const CARD: &str = "omr-gpu.conf";
 
 /// The highest exposure of a unit by `systemd-analyze security`, in tenths: 1.5 is low.
 const EXPOSURE: &str = "15";
-/// The same with cards, which are devices.
+/// The highest exposure of a unit with cards, which are devices.
 const EXPOSURE_WITH_CARD: &str = "17";
 
 /// Writes the units into a folder, for the command of this build. Returns their paths, or `None` without systemd.
