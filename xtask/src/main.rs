@@ -21,6 +21,7 @@ mod lengths;
 mod licences;
 mod miri;
 mod npm;
+mod operators;
 mod pages;
 mod proto;
 mod python;
@@ -44,9 +45,9 @@ use error::XtaskError;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything that a change must pass: format, arch, pages, sizes, deny, proto, clippy,
+  ci                      everything that a change must pass: format, arch, pages, sizes, operators, deny, proto, clippy,
                           cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python,
-                          typescript, go, wheel
+                          typescript, packages, go, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
@@ -67,6 +68,7 @@ usage: cargo xtask <command>
                           (--real: with the sets that servers have, whose figures and pictures it writes into docs)
   python                  a client in Python, written from the documents alone, against a running server
   typescript              the sender in TypeScript against the known answers and a running server
+  operators               alerts by promtool, and the chart with several sets of values by Helm
   go [--write]            the sender in Go against the known answers and a running server, its calls as they are generated
                           from the protocol (or: generate them anew)
   wheel [--release [--everywhere]]
@@ -129,6 +131,7 @@ fn run() -> Result<(), XtaskError> {
         ["web", "--real"] => web::check(root, true),
         ["python"] => python::check(root),
         ["typescript"] => typescript::check(root),
+        ["operators"] => operators::check(root),
         ["go"] => golang::check(root),
         ["go", "--write"] => golang::renew(root),
         ["wheel"] => wheel::check(root),

@@ -284,7 +284,13 @@ mod tests {
     use super::BUNDLED;
 
     /// Packages that make the scripts and are no part of them.
-    const TOOLS: [&str; 4] = ["@bufbuild/protoc-gen-es", "binaryen", "esbuild", "typescript"];
+    const TOOLS: [&str; 5] = [
+        "@bufbuild/protoc-gen-es",
+        "@types/node",
+        "binaryen",
+        "esbuild",
+        "typescript",
+    ];
 
     #[test]
     fn licences_are_of_all_that_is_bundled() {

@@ -9,19 +9,22 @@ mod error;
 mod metrics;
 mod page;
 mod panics;
+mod plain;
 mod process;
 mod router;
 mod status;
 mod telemetry;
 mod traces;
+mod worker;
 
 pub use error::OpsError;
 pub use metrics::{BoardSize, Held, Metrics, Totals, grpc_code_name};
 pub use page::status_page;
 pub use panics::log_panics;
-pub use router::{metrics_router, router};
+pub use router::{metrics_router, router, serve_metrics};
 pub use status::{
     Check, Cost, Count, DiskUse, FinishedDigest, Growth, Health, JobFigures, PostingFigures, Rate,
     RunningJob, SessionFigures, Status, UseFigures,
 };
 pub use telemetry::{Telemetry, TelemetryConfig, init};
+pub use worker::{WorkerFigures, worker_router};

@@ -18,8 +18,12 @@ use labels::{
     StateLabel,
 };
 
+pub(crate) use families::register_build;
 pub use labels::grpc_code_name;
 pub use totals::Totals;
+
+/// The beginning of the names of all metrics but those of the process.
+pub(crate) const PREFIX: &str = "omr";
 
 /// Figures of a running service, for Prometheus. Clones count into the same figures.
 ///
@@ -66,12 +70,12 @@ impl Drop for Held {
 impl Metrics {
     /// Figures of a service of this version and parameter set, all zero.
     pub fn new(version: &str, params_id: &str) -> Self {
-        let mut registry = Registry::with_prefix("omr");
-        families::register_build(&mut registry, version, params_id);
-        let traffic = TrafficFamilies::register(&mut registry);
-        let board = BoardFamilies::register(&mut registry);
-        let detection = DetectionFamilies::register(&mut registry);
-        registry.register_collector(Box::new(ProcessCollector::new()));
+        let mut registry = with_process();
+        let own = registry.sub_registry_with_prefix(PREFIX);
+        families::register_build(own, version, params_id);
+        let traffic = TrafficFamilies::register(own);
+        let board = BoardFamilies::register(own);
+        let detection = DetectionFamilies::register(own);
         Self(Arc::new(Inner {
             registry,
             traffic,
@@ -82,10 +86,7 @@ impl Metrics {
 
     /// All figures as OpenMetrics text.
     pub fn encode(&self) -> String {
-        let mut out = String::new();
-        // Writing to a `String` cannot fail; collectors here return no errors of their own.
-        let _ = text::encode(&mut out, &self.0.registry);
-        out
+        encoded(&self.0.registry)
     }
 
     /// Says what makes digests here: an engine and, where that is one, its card.
@@ -261,6 +262,21 @@ impl Metrics {
     pub fn session_messages(&self, messages: u64) {
         self.0.detection.session_messages.inc_by(messages);
     }
+}
+
+/// Returns a registry with the standard metrics of a process, whose names have no prefix.
+pub(crate) fn with_process() -> Registry {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(ProcessCollector::new()));
+    registry
+}
+
+/// Returns all figures of a registry as OpenMetrics text.
+pub(crate) fn encoded(registry: &Registry) -> String {
+    let mut out = String::new();
+    // Writing to a `String` cannot fail; collectors here return no errors of their own.
+    let _ = text::encode(&mut out, registry);
+    out
 }
 
 /// Gauges are signed; no count here reaches their end.

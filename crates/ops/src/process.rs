@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use omr_memory::Memory;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
@@ -37,6 +38,15 @@ impl Collector for ProcessCollector {
             Some(Unit::Seconds),
             self.started,
         )?;
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let counter = ConstCounter::new(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9);
+        let seconds = encoder.encode_descriptor(
+            "process_cpu",
+            "Processor time of user and system",
+            Some(&Unit::Seconds),
+            counter.metric_type(),
+        )?;
+        counter.encode(seconds)?;
         let memory = Memory::now();
         if let Some(bytes) = memory.used {
             gauge(

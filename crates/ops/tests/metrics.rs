@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use omr_ops::{BoardSize, Count, Held, Metrics, grpc_code_name};
+use omr_ops::{BoardSize, Count, Held, Metrics, WorkerFigures, grpc_code_name};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Figures with every metric counted at least once.
 fn all_counted() -> (Metrics, [Held; 2]) {
@@ -153,7 +154,10 @@ fn the_text_is_openmetrics() {
     }
     assert!(families.len() > 30, "{}", families.len());
     for name in families {
-        assert!(name.starts_with("omr_"), "{name}");
+        assert!(
+            name.starts_with("omr_") || name.starts_with("process_"),
+            "{name}"
+        );
     }
 }
 
@@ -162,11 +166,12 @@ fn the_text_is_openmetrics() {
 fn the_process_is_measured() {
     let text = Metrics::new("0.1.0", "hybrid-v4").encode();
     for name in [
-        "omr_process_resident_memory_bytes ",
-        "omr_process_memory_limit_bytes ",
-        "omr_process_open_fds ",
-        "omr_process_max_fds ",
-        "omr_process_start_time_seconds ",
+        "process_cpu_seconds_total ",
+        "process_resident_memory_bytes ",
+        "process_memory_limit_bytes ",
+        "process_open_fds ",
+        "process_max_fds ",
+        "process_start_time_seconds ",
     ] {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         let value: f64 = line.expect(name).parse().expect("a number");
@@ -174,21 +179,122 @@ fn the_process_is_measured() {
     }
 }
 
-#[test]
-fn every_metric_of_the_operators_guide_and_of_the_alerts_is_there() {
+#[tokio::test]
+async fn every_metric_of_the_operators_guide_the_alerts_and_the_dashboard_is_there() {
     let (metrics, _held) = all_counted();
-    let there = sampled(&metrics.encode());
+    let figures = WorkerFigures::default();
+    let mut there = sampled(&metrics.encode());
+    let worker = omr_ops::worker_router("0.1.0", "hybrid-v4", move || figures);
+    let (_, text) = fetched(worker, "").await;
+    there.extend(sampled(&text));
     let guide = include_str!("../../../docs/operating.md");
-    let alerts = include_str!("../../../packaging/alerts.yml");
+    let alerts = include_str!("../../../packaging/observability/alerts.yml");
+    let dashboard = include_str!("../../../packaging/observability/dashboard.json");
     let words = |text: &'static str| text.split(|c: char| !c.is_ascii_lowercase() && c != '_');
-    let named: BTreeSet<_> = words(guide)
-        .chain(words(alerts))
-        .filter(|word| word.starts_with("omr_") && *word != "omr_server")
+    let named: BTreeSet<_> = [guide, alerts, dashboard]
+        .into_iter()
+        .flat_map(words)
+        .filter(|word| word.starts_with("omr_") || word.starts_with("process_"))
+        .filter(|word| *word != "omr_server")
         .map(|word| word.trim_end_matches("_bucket"))
         .collect();
-    assert!(named.len() >= 8, "{named:?}");
+    assert!(named.len() >= 30, "{named:?}");
     for name in named {
         assert!(there.contains(name), "{name}");
+    }
+}
+
+/// Asks a router for its metrics. Returns their type and text.
+async fn fetched(router: axum::Router, accept: &str) -> (String, String) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(omr_ops::serve_metrics(listener, router));
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET /metrics HTTP/1.0\r\naccept: {accept}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    serving.abort();
+    let (head, text) = answer.split_once("\r\n\r\n").expect("a head");
+    let kind = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-type: "));
+    (kind.expect("a type").to_owned(), text.to_owned())
+}
+
+#[tokio::test]
+async fn scrapers_that_know_no_openmetrics_get_the_older_format() {
+    let (metrics, _held) = all_counted();
+    // As Prometheus, curl and older agents ask.
+    for (accept, expected) in [
+        (
+            "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.5",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ),
+        (
+            "*/*",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ),
+        (
+            "text/plain;version=0.0.4",
+            "text/plain; version=0.0.4; charset=utf-8",
+        ),
+    ] {
+        let (kind, text) = fetched(omr_ops::metrics_router(metrics.clone()), accept).await;
+        assert_eq!(kind, expected, "{accept}");
+        assert_eq!(
+            text.ends_with("# EOF\n"),
+            kind.starts_with("application"),
+            "{accept}"
+        );
+    }
+    let plain = "text/plain;version=0.0.4";
+    let (_, text) = fetched(omr_ops::metrics_router(metrics.clone()), plain).await;
+    let mut family = "";
+    for line in text.lines() {
+        if let Some(described) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = described.split_once(' ').expect(line);
+            assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+            assert!(text.contains(&format!("# HELP {name} ")), "{line}");
+            family = name;
+        } else if !line.starts_with("# HELP ") {
+            // The name of a family is that of its samples, but for the parts of histograms.
+            let name = line.split(['{', ' ']).next().expect(line);
+            let ending = name.strip_prefix(family).expect(line);
+            assert!(
+                ["", "_bucket", "_count", "_sum"].contains(&ending),
+                "{line}"
+            );
+        }
+    }
+    for line in [
+        "# TYPE omr_posts_total counter",
+        "# TYPE omr_build_info gauge",
+        "omr_posts_total 2",
+        "# TYPE process_cpu_seconds_total counter",
+    ] {
+        has(&text, line);
+    }
+}
+
+#[tokio::test]
+async fn a_worker_has_metrics_of_its_own() {
+    let figures = WorkerFigures {
+        working: true,
+        digests: 12,
+        failures: 1,
+        run_seconds: 2.5,
+    };
+    let router = omr_ops::worker_router("0.1.0", "hybrid-v4", move || figures);
+    let (_, text) = fetched(router, "").await;
+    for line in [
+        "omr_build_info{version=\"0.1.0\",params=\"hybrid-v4\"} 1",
+        "omr_worker_digests_total 12",
+        "omr_worker_failures_total 1",
+        "omr_worker_run_seconds_total 2.5",
+        "omr_worker_working 1",
+    ] {
+        has(&text, line);
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Endpoint {
     pub url: String,
     /// The CA that signed the server's certificate, as PEM; those of the system unless given.
     pub ca_certificate: Option<Vec<u8>>,
+    /// The name that the server's certificate must have; the host of the URL unless given.
+    pub server_name: Option<String>,
     /// The caller's token.
     pub token: Option<String>,
     /// The proxy through which all connections are made, if any: none is made beside it.
@@ -123,9 +125,13 @@ impl Endpoint {
     }
 
     fn tls(&self) -> ClientTlsConfig {
-        match &self.ca_certificate {
+        let trusting = match &self.ca_certificate {
             Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
             None => ClientTlsConfig::new().with_enabled_roots(),
+        };
+        match &self.server_name {
+            Some(name) => trusting.domain_name(name),
+            None => trusting,
         }
     }
 

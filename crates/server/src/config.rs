@@ -2,11 +2,14 @@
 
 mod check;
 mod defaults;
+mod environment;
 
 use crate::error::ServerError;
+use environment::Variables;
 use omr_cuda::Choice;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,8 +69,8 @@ pub struct Board {
 }
 
 /// Files for TLS in PEM.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
 pub struct Tls {
     /// The certificate, followed by its chain.
     pub certificate: PathBuf,
@@ -270,6 +273,11 @@ pub fn address(text: &str) -> Result<SocketAddr, ServerError> {
         .ok_or_else(|| ServerError::Address(text.to_owned()))
 }
 
+fn parse<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ServerError> {
+    let text = std::fs::read_to_string(path).map_err(ServerError::read(path))?;
+    toml::from_str(&text).map_err(|source| ServerError::Config(path.to_owned(), source))
+}
+
 impl Limits {
     /// Returns the time for which an order and its digests are kept.
     pub(crate) fn order_time(&self) -> Duration {
@@ -289,22 +297,37 @@ impl Config {
         config
     }
 
-    /// Reads a configuration from a file.
+    /// Reads a configuration from a file alone.
     ///
     /// Errors: `Read`, `Config`, `Setting`.
     pub fn read(path: &Path) -> Result<Self, ServerError> {
-        let text = std::fs::read_to_string(path).map_err(ServerError::read(path))?;
-        let config: Self =
-            toml::from_str(&text).map_err(|source| ServerError::Config(path.to_owned(), source))?;
+        let config: Self = parse(path)?;
         config.check()?;
         Ok(config)
     }
 
-    /// Returns the configuration in a file, or the default one without a file.
+    /// Returns the configuration in a file, if there is one, and in the environment, which takes precedence. Each key
+    /// has a variable, such as `OMR_LIMITS__BOUND` for `limits.bound`.
     ///
-    /// Errors: `Read`, `Config`, `Setting`.
+    /// Errors: `Read`, `Config`, `Setting`, `Variable`.
     pub fn of(path: Option<&Path>) -> Result<Self, ServerError> {
-        path.map_or_else(|| Ok(Self::default()), Self::read)
+        Self::with(path, std::env::vars_os())
+    }
+
+    /// Returns the configuration in a file, if there is one, and in variables of an environment.
+    ///
+    /// Errors: as for [`Config::of`].
+    pub fn with(
+        path: Option<&Path>,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, ServerError> {
+        let mut table = toml::Table::new();
+        if let Some(path) = path {
+            // An error of the types has the line of the file.
+            parse::<Self>(path)?;
+            table = parse(path)?;
+        }
+        Variables::new(variables).added_to(table)
     }
 
     /// Returns the place at which metrics are served.

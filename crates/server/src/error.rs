@@ -17,6 +17,12 @@ pub enum ServerError {
     /// A file is not a valid configuration.
     #[error("{}: {}", .0.display(), .1)]
     Config(PathBuf, #[source] toml::de::Error),
+    /// A variable of the environment is no setting, or its value is none of that setting.
+    #[error("environment variable {0}: {1}")]
+    Variable(String, String),
+    /// A file of TLS does not contain what it should.
+    #[error("{}: {}", .0.display(), .1)]
+    Certificate(PathBuf, String),
     /// The configuration requires a card, and there is none.
     #[error("configuration, detector.engine: {0}")]
     Card(#[from] omr_cuda::MachineError),

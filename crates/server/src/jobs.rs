@@ -299,6 +299,12 @@ impl Jobs {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Holds the jobs, as a thread that hangs does.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> impl Sized + '_ {
+        self.lock()
+    }
+
     /// Puts a job into the queue.
     fn insert(&self, inner: &mut Inner, id: Id, record: JobRecord, group: Option<Group>) {
         self.line_up(inner, id, &record, group.clone());

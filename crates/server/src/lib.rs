@@ -39,6 +39,7 @@ mod shared;
 mod source;
 mod status;
 mod strangers;
+mod tls;
 pub mod tokens;
 mod uploads;
 
@@ -50,4 +51,5 @@ pub use jobs::{StoredJob, drop_jobs, stored_jobs};
 pub use parts::store_config;
 pub use pdq::{PdqConfig, PdqServer};
 pub use room::check_memory;
-pub use serve::Server;
+pub use serve::{Pulse, Server};
+pub use tls::certificate_and_name;

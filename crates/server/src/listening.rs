@@ -5,14 +5,15 @@ use crate::config::{Config, Limits, MetricsAt};
 use crate::connections::{self, Doors};
 use crate::error::ServerError;
 use crate::requests::{Requests, bounded};
-use omr_ops::Metrics;
+use crate::tls::Secured;
+use omr_ops::{Metrics, metrics_router, serve_metrics};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tonic::service::{Routes, RoutesBuilder};
-use tonic::transport::{Identity, Server, ServerTlsConfig};
+use tonic::transport::Server;
 use tonic_health::server::HealthReporter;
 
 /// The time within which a connection must answer a ping. Otherwise it is closed.
@@ -32,7 +33,7 @@ pub(crate) struct Site {
 
 /// The addresses of a server, and the transport of connections to them.
 pub(crate) struct Listening {
-    transport: Server,
+    tls: Option<Secured>,
     clients: TcpListener,
     metrics: Option<TcpListener>,
 }
@@ -40,16 +41,16 @@ pub(crate) struct Listening {
 impl Listening {
     /// Opens the addresses.
     ///
-    /// Errors: `Listen`, `Transport`, and `Read` for the certificate.
+    /// Errors: `Listen`, and `Read` and `Certificate` for the certificate.
     pub(crate) async fn open(config: &Config) -> Result<Self, ServerError> {
-        let transport = transport(config)?;
+        let tls = config.tls.as_ref().map(Secured::open).transpose()?;
         let clients = connections::listen(config.listen).await?;
         let metrics = match config.metrics_at() {
             MetricsAt::Own(address) => Some(connections::listen(address).await?),
             MetricsAt::Server | MetricsAt::Nowhere => None,
         };
         Ok(Self {
-            transport,
+            tls,
             clients,
             metrics,
         })
@@ -74,7 +75,7 @@ impl Listening {
     ///
     /// Errors: `Transport`, `Setting`.
     pub(crate) async fn serve(
-        mut self,
+        self,
         config: &Config,
         callers: Arc<Callers>,
         metrics: &Metrics,
@@ -99,11 +100,26 @@ impl Listening {
         };
         let metrics_server = self
             .metrics
-            .map(|listener| tokio::spawn(serve_metrics(listener, metrics.clone())));
-        let serving = self
-            .transport
-            .add_routes(site.routes)
-            .serve_with_incoming_shutdown(incoming, farewell);
+            .map(|listener| tokio::spawn(serve_metrics(listener, metrics_router(metrics.clone()))));
+        let serving = async {
+            let serving = transport().add_routes(site.routes);
+            match self.tls {
+                None => {
+                    serving
+                        .serve_with_incoming_shutdown(incoming, farewell)
+                        .await
+                }
+                Some(tls) => {
+                    let looking = tokio::spawn(tls.certificate.clone().watch());
+                    let secured = tls.accept(incoming);
+                    let served = serving
+                        .serve_with_incoming_shutdown(secured, farewell)
+                        .await;
+                    looking.abort();
+                    served
+                }
+            }
+        };
         let served = tokio::select! {
             served = serving => served,
             // Clients that stay connected must not prevent the stop.
@@ -148,24 +164,14 @@ pub(crate) fn called(
         .layer(axum::middleware::from_fn_with_state(requests, bounded))
 }
 
-/// Returns the transport of a configuration: pings, limits of connections, TLS.
-///
-/// Errors: `Transport`, and `Read` for the certificate.
-fn transport(config: &Config) -> Result<Server, ServerError> {
-    let server = Server::builder()
+/// Returns the transport of a server: pings and limits of connections.
+fn transport() -> Server {
+    Server::builder()
         .accept_http1(true)
         .http2_keepalive_interval(Some(PING))
         .http2_keepalive_timeout(Some(PING))
         .max_connection_age(MOST_AGE)
-        .max_concurrent_streams(CONNECTION_STREAMS);
-    let Some(tls) = &config.tls else {
-        return Ok(server);
-    };
-    let certificate =
-        std::fs::read(&tls.certificate).map_err(ServerError::read(&tls.certificate))?;
-    let key = std::fs::read(&tls.key).map_err(ServerError::read(&tls.key))?;
-    let identity = Identity::from_pem(certificate, key);
-    Ok(server.tls_config(ServerTlsConfig::new().identity(identity))?)
+        .max_concurrent_streams(CONNECTION_STREAMS)
 }
 
 /// The number of open files that are kept from connections: for the database, segments, uploads, keys and the log.
@@ -195,13 +201,6 @@ fn fit_connections(limits: &mut Limits, files: u64) {
             limits.connections
         );
         limits.connections = most;
-    }
-}
-
-/// Serves metrics at an address of their own.
-async fn serve_metrics(listener: TcpListener, metrics: Metrics) {
-    if let Err(error) = axum::serve(listener, omr_ops::metrics_router(metrics)).await {
-        tracing::error!(%error, "metrics are no longer served");
     }
 }
 

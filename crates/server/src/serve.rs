@@ -16,7 +16,7 @@ use crate::status::Watched;
 use crate::uploads::Uploads;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
@@ -29,6 +29,29 @@ pub struct Server {
     threads: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
 }
+
+/// The sign of life of a server, for a watchdog.
+pub struct Pulse(Weak<Shared>);
+
+impl Pulse {
+    /// Waits until the jobs and the database answer, which takes milliseconds unless the server hangs.
+    pub async fn check(&self) {
+        let Some(shared) = self.0.upgrade() else {
+            // The server is about to end.
+            return;
+        };
+        let looked = tokio::task::spawn_blocking(move || {
+            shared.jobs.running();
+            shared.store.head()
+        });
+        match looked.await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the database answers with an error"),
+            Err(error) => tracing::error!(%error, "a sign of life died; please report it"),
+        }
+    }
+}
+
 impl Server {
     /// Opens the data and listens. Must be called in a tokio runtime.
     ///
@@ -98,6 +121,11 @@ impl Server {
     /// Returns the address at which metrics are served, if they have their own.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.listening.metrics_address()
+    }
+
+    /// Returns the sign of life of the server.
+    pub fn pulse(&self) -> Pulse {
+        Pulse(Arc::downgrade(&self.shared))
     }
 
     /// Returns the routes of the server without the network, for tests of hostile requests. A caller without a token
@@ -177,4 +205,36 @@ async fn finish(
         jobs.let_go();
     }
     tracing::info!("stopped");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_server_that_hangs_gives_no_sign_of_life() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = Config::tiny(dir.path());
+        config.listen = "127.0.0.1:0".parse().unwrap();
+        let server = Server::start(config).await.unwrap();
+        let pulse = server.pulse();
+        pulse.check().await;
+        let jobs = server.shared.jobs.clone();
+        let (held, holding) = std::sync::mpsc::channel();
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let holder = std::thread::spawn(move || {
+            let _jobs = jobs.held();
+            held.send(()).unwrap();
+            released.recv().unwrap();
+        });
+        holding.recv().unwrap();
+        let sign = tokio::time::timeout(Duration::from_millis(300), pulse.check()).await;
+        assert!(sign.is_err(), "a sign of life while the jobs hang");
+        release.send(()).unwrap();
+        holder.join().unwrap();
+        pulse.check().await;
+        server.run(async {}).await.unwrap();
+        // A server that ended hangs nowhere.
+        pulse.check().await;
+    }
 }

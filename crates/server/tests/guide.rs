@@ -3,6 +3,7 @@
 use omr_server::Config;
 use omr_server::config::Board;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 
 const SECTIONS: [&str; 9] = [
     "board", "tls", "objects", "access", "limits", "detector", "watch", "pdq", "page",
@@ -38,6 +39,24 @@ fn all_keys() -> BTreeSet<String> {
             .map(move |key| format!("{section}.{key}"))
     });
     top.chain(within).collect()
+}
+
+/// Adds the variables of a table's keys.
+fn add_variables(name: &str, value: &toml::Value, variables: &mut Vec<(OsString, OsString)>) {
+    match value {
+        toml::Value::Table(table) => {
+            let dot = if name == "OMR" { "_" } else { "__" };
+            for (key, value) in table {
+                add_variables(
+                    &format!("{name}{dot}{}", key.to_uppercase()),
+                    value,
+                    variables,
+                );
+            }
+        }
+        toml::Value::String(text) => variables.push((name.into(), text.into())),
+        other => variables.push((name.into(), other.to_string().into())),
+    }
 }
 
 #[test]
@@ -107,6 +126,11 @@ fn keys_that_the_example_comments_out_are_defaults() {
     assert_eq!(config.watch.json, default.watch.json);
     assert_eq!(config.watch.status, default.watch.status);
     assert!(config.tls.is_some() && config.objects.url.is_some());
+    // Each key has a variable of the environment, which takes what the file has.
+    let mut variables = Vec::new();
+    add_variables("OMR", &toml::from_str(&all).expect("TOML"), &mut variables);
+    assert!(variables.len() >= all_keys().len(), "{variables:?}");
+    assert_eq!(Config::with(None, variables).expect("settings"), config);
     for key in all_keys() {
         let name = key.rsplit('.').next().expect("a name");
         assert!(

@@ -1,5 +1,6 @@
 //! Units of work that are leased from the server.
 
+use crate::figures::Figures;
 use crate::unit::LeasedUnit;
 use crate::watch::{JobProgress, Watch};
 use omr_detector::sophomr::TOGETHER;
@@ -36,6 +37,7 @@ pub(crate) struct RemoteLeases {
     /// The memory that determines how many recipients a run may have; `None` if runs use a card's memory.
     pub(crate) memory: Option<WorkerMemory>,
     pub(crate) state: Mutex<State>,
+    pub(crate) figures: Figures,
 }
 
 /// The needs of runs for this machine's memory.
@@ -139,6 +141,7 @@ impl RemoteLeases {
             progress: Vec::new(),
         };
         let renewing = renew(self.client.clone(), request, unit.lease, watch.clone());
+        self.figures.work(true);
         let mut state = self.lock();
         state.unit = Some((watch, self.handle.spawn(renewing)));
         unit
@@ -172,6 +175,7 @@ async fn renew(client: Client, request: v1::RenewRequest, lease: Duration, watch
 impl Leases for RemoteLeases {
     fn lease(&self, wait: Duration) -> Leased {
         self.lock().end_unit();
+        self.figures.work(false);
         let fault = match self.ask(wait) {
             None => return Leased::Ended,
             Some(Ok(None)) => return Leased::Nothing,
@@ -203,7 +207,10 @@ impl Leases for RemoteLeases {
         let (worker, id) = (self.worker(), unit.id.to_vec().into());
         let brought = self.client.complete(&worker, &id, job as u32, made.digest);
         match self.handle.block_on(brought) {
-            Ok(kept) => tracing::info!(unit = omr_protocol::hex(&unit.id), job, kept, "digest"),
+            Ok(kept) => {
+                self.figures.digest();
+                tracing::info!(unit = omr_protocol::hex(&unit.id), job, kept, "digest");
+            }
             Err(error) => tracing::warn!(%error, "a digest is not taken"),
         }
     }
@@ -216,6 +223,9 @@ impl Leases for RemoteLeases {
             }
             Failure::Panicked => (false, "internal error of the detector".to_owned()),
         };
+        if !given_back {
+            self.figures.failure();
+        }
         let request = v1::FailRequest {
             worker: Some(self.worker()),
             unit_id: unit.id.to_vec().into(),
@@ -229,6 +239,7 @@ impl Leases for RemoteLeases {
     }
 
     fn ran(&self, unit: &Unit, stages: &Stages) {
+        self.figures.run(stages.total());
         tracing::debug!(
             unit = omr_protocol::hex(&unit.id),
             seconds = stages.total(),

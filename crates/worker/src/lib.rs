@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod figures;
 mod handshake;
 mod kept;
 mod leases;
@@ -12,6 +13,7 @@ mod watch;
 mod worker;
 
 pub use error::WorkerError;
+pub use figures::Figures;
 pub use handshake::Handshake;
 pub use supplies::read_part;
 pub use unit::LeasedUnit;

@@ -1,5 +1,6 @@
 //! The life of a worker from its start to its end.
 
+use crate::figures::Figures;
 use crate::kept::Kept;
 use crate::leases::{RemoteLeases, State, WorkerMemory};
 use crate::supplies::Remote;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub together: u32,
     /// The engines of the worker; empty for all engines of the board's set.
     pub engines: Vec<EngineKind>,
+    /// The figures that the worker updates.
+    pub figures: Figures,
     /// The commit of this program, or empty if it is unknown. Servers of another commit refuse the worker.
     pub build: String,
 }
@@ -108,6 +111,7 @@ impl Worker {
             clue_bytes: last_clue_bytes,
             memory: None,
             state: Mutex::new(State::default()),
+            figures: settings.figures.clone(),
         };
         Ok(Self {
             leases,

@@ -87,6 +87,11 @@ fn lay_out(contents: &Path, folder: &Path) -> Result<(), XtaskError> {
     ] {
         files::copy_folder(&contents.join(from), &folder.join(to))?;
     }
+    // For who has a card.
+    let card = "omr-gpu.conf";
+    let units = folder.join("usr/lib/systemd/system");
+    let to = folder.join("usr/share/omr").join(card);
+    fs::rename(units.join(card), &to).map_err(XtaskError::io(&to))?;
     let pages = folder.join("usr/share/man/man1");
     succeed(Command::new("gzip").args(["-n", "-9", "-r"]).arg(&pages))?;
     let mut copyright = String::from("omr: MIT or Apache-2.0, at your choice.\n");

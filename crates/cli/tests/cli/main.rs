@@ -31,5 +31,7 @@ mod socket;
 mod stated;
 mod stream;
 mod tokens;
+#[cfg(target_os = "linux")]
+mod units;
 mod watching;
 mod workers;

@@ -182,6 +182,74 @@ fn the_manuals_certificate_is_taken() {
     }
 }
 
+/// A container checks its server by the configuration, and servers of any certificate are found healthy.
+#[test]
+fn health_is_checked_by_the_configuration() {
+    let scene = Scene::empty();
+    shell(&scene, &recipe());
+    let (server, url) = secured(&scene);
+    let port = url.rsplit(':').next().unwrap();
+    let check = |listen: &str| {
+        let mut command = scene.command(&["health", "--config", "omr.toml", "--json"]);
+        command.env("OMR_LISTEN", format!("{listen}:{port}"));
+        command.output().unwrap()
+    };
+    for listen in ["127.0.0.1", "0.0.0.0"] {
+        let done = check(listen);
+        let url = format!("https://127.0.0.1:{port}");
+        let json: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(json, serde_json::json!({ "url": url, "serving": true }));
+    }
+    // Another certificate than the one that the server shows is no proof of it.
+    shell(&scene, &recipe());
+    let done = check("127.0.0.1");
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        !done.status.success() && told.contains("certificate is refused"),
+        "{told}"
+    );
+    drop(server);
+    let mut command = scene.command(&["health", "--config", "omr.toml"]);
+    let done = command.env("OMR_LIMITS_BOUND", "1").output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        told.contains("OMR_LIMITS_BOUND: expected the name OMR_LIMITS__BOUND"),
+        "{told}"
+    );
+}
+
+/// A renewed certificate is in use without a restart, a broken one is not.
+#[test]
+fn a_certificate_is_renewed_while_the_server_runs() {
+    let scene = Scene::empty();
+    shell(&scene, &recipe());
+    let (mut server, url) = secured(&scene);
+    scene.run(&["health", &url, "--ca", "tls.crt"]).quietly();
+    shell(&scene, "cp tls.crt old.crt");
+    shell(&scene, &recipe());
+    let renewed = || scene.run(&["health", &url, "--ca", "tls.crt"]).code == 0;
+    let until = Instant::now() + Duration::from_secs(60);
+    while !renewed() {
+        assert!(
+            Instant::now() < until,
+            "the old certificate is still in use"
+        );
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let done = scene.run(&["health", &url, "--ca", "old.crt"]);
+    assert!(done.stderr.contains("certificate is refused"), "{done:?}");
+    shell(&scene, "cp tls.crt new.crt && echo broken > tls.crt");
+    let log = server.0.stderr.take().unwrap();
+    let mut lines = BufReader::new(log).lines().map(Result::unwrap);
+    let told = lines.find(|line| line.contains("the old TLS certificate stays in use"));
+    assert!(
+        told.unwrap()
+            .contains("tls.crt: expected a certificate in PEM")
+    );
+    scene.run(&["health", &url, "--ca", "new.crt"]).quietly();
+}
+
 #[test]
 fn the_certificate_that_openssl_makes_by_itself_is_refused_with_the_command_that_helps() {
     let scene = Scene::empty();

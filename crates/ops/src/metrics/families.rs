@@ -42,7 +42,7 @@ fn recipients() -> Histogram {
     Histogram::new((1..=8).map(f64::from))
 }
 
-pub(super) fn register_build(registry: &mut Registry, version: &str, params_id: &str) {
+pub(crate) fn register_build(registry: &mut Registry, version: &str, params_id: &str) {
     let labels = vec![
         ("version", version.to_owned()),
         ("params", params_id.to_owned()),

@@ -65,6 +65,13 @@ impl Config {
                 found,
             ));
         }
+        if let Some(tls) = &self.tls {
+            for (key, path) in [("tls.certificate", &tls.certificate), ("tls.key", &tls.key)] {
+                if path.as_os_str().is_empty() {
+                    return Err(ServerError::setting(key, "a file", "none"));
+                }
+            }
+        }
         check_origins(&self.access)?;
         Proxies::new(&self.access.proxies)?;
         for (key, found) in [

@@ -14,6 +14,11 @@ app.kubernetes.io/component: {{ .part }}
 
 {{- define "omr.pod" -}}
 automountServiceAccountToken: false
+# Kubernetes would set variables for every service of the namespace.
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532

@@ -8,7 +8,7 @@ use omr_memory::Memory;
 use omr_ops::TelemetryConfig;
 use omr_protocol::clue::ClueKind;
 use omr_protocol::params::SetSpec;
-use omr_server::{Config, Server, check_memory, create_private_files, tokens};
+use omr_server::{Config, Pulse, Server, check_memory, create_private_files, tokens};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
@@ -128,7 +128,23 @@ async fn serve(config: Config, json: bool, ui: &Ui) -> Result<(), CliError> {
     let server = Server::start(config).await?;
     unusable.inspect(|text| ui.warn(text));
     announce(scheme, server.address()?, json)?;
-    Ok(server.run(farewell(stop)).await?)
+    let beating = tokio::spawn(beat(server.pulse()));
+    let served = server.run(farewell(stop)).await;
+    beating.abort();
+    Ok(served?)
+}
+
+/// Notifies the watchdog of systemd, if the unit has one, as long as the server answers.
+async fn beat(pulse: Pulse) {
+    let Some(within) = sd_notify::watchdog_enabled() else {
+        return;
+    };
+    let mut beats = tokio::time::interval(within / 3);
+    loop {
+        beats.tick().await;
+        pulse.check().await;
+        notify(&[sd_notify::NotifyState::Watchdog]);
+    }
 }
 
 /// Returns the scheme of the server's URL; warns if strangers may use a server without TLS.

@@ -7,12 +7,15 @@ use crate::io;
 use omr_console::Ui;
 use omr_console::args::threads;
 use omr_cuda::Choice;
-use omr_ops::TelemetryConfig;
+use omr_ops::{TelemetryConfig, WorkerFigures};
 use omr_protocol::EngineKind;
 use omr_remote::{Endpoint, Waiting};
-use omr_worker::{Settings, Worker};
+use omr_server::ServerError;
+use omr_worker::{Figures, Settings, Worker};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 
 #[derive(clap::Args)]
 pub(crate) struct WorkerArgs {
@@ -48,6 +51,9 @@ pub(crate) struct WorkerArgs {
     /// Name of the worker in the server's log: letters, digits, - _ and . [default: random]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Address and port of the worker's metrics for Prometheus, at /metrics; none unless given
+    #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Print the worker's server as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -127,6 +133,7 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
         prepared_bytes: args.prepared as u64,
         together: args.together.unwrap_or(0),
         engines: args.engine.into_iter().collect(),
+        figures: Figures::default(),
         build: omr_console::build().to_owned(),
     })
 }
@@ -134,6 +141,11 @@ fn settings(args: &WorkerArgs) -> Result<Settings, CliError> {
 async fn work(settings: Settings, args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
     let stopped = super::serve::stopped().map_err(FullError::Runtime)?;
     let mut stopped = Box::pin(stopped);
+    let listener = match args.metrics {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let figures = settings.figures.clone();
     let worker = tokio::select! {
         () = &mut stopped => return Ok(()),
         worker = Worker::connect(settings) => worker?,
@@ -146,12 +158,33 @@ async fn work(settings: Settings, args: &WorkerArgs, ui: &Ui) -> Result<(), CliE
     } else {
         io::print(&format!("working for {server}\n"))?;
     }
+    if let Some(listener) = listener {
+        let router =
+            omr_ops::worker_router(env!("CARGO_PKG_VERSION"), worker.set().name(), move || {
+                WorkerFigures {
+                    working: figures.is_working(),
+                    digests: figures.digests(),
+                    failures: figures.failures(),
+                    run_seconds: figures.run_seconds(),
+                }
+            });
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!("metrics at http://{address}/metrics");
+        }
+        tokio::spawn(omr_ops::serve_metrics(listener, router));
+    }
     let stop = worker.stop();
     tokio::spawn(async move {
         stopped.await;
         stop.stop();
     });
     Ok(worker.run().await?)
+}
+
+/// Listens at the address of the metrics.
+async fn listen(address: SocketAddr) -> Result<TcpListener, ServerError> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|source| ServerError::Listen { address, source })
 }
 
 #[cfg(test)]

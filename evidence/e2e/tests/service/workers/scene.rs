@@ -12,7 +12,7 @@ use omr_remote::Endpoint;
 use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Pages, Seed, Supplies, Unit};
 use omr_server::Config;
 use omr_server::tokens::{self, Right, Token};
-use omr_worker::{Settings, Stop, Worker, WorkerError};
+use omr_worker::{Figures, Settings, Stop, Worker, WorkerError};
 use std::io::{Cursor, Read};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -72,6 +72,7 @@ pub(super) fn settings(server: &Running, token: &str) -> Settings {
         prepared_bytes: 1 << 26,
         together: 0,
         engines: Vec::new(),
+        figures: Figures::default(),
         build: String::new(),
     }
 }

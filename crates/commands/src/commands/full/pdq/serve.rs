@@ -71,7 +71,7 @@ const DATA: &str = "pdq-data";
 pub(super) fn run(args: &PdqServe, ui: &Ui) -> Result<(), CliError> {
     create_private_files();
     let mut config = Config::of(args.config.as_deref())?;
-    if args.config.is_none() {
+    if args.config.is_none() && std::env::var_os("OMR_DATA").is_none() {
         // A server of boards may use the same folder.
         config.data = DATA.into();
     }
