@@ -5,6 +5,7 @@ mod chart;
 mod compare;
 mod fpga;
 mod output;
+mod papers;
 mod search;
 
 use crate::error::LabError;
@@ -32,6 +33,9 @@ pub(crate) enum Command {
     /// Run every scheme on the same messages and put their figures side by side
     #[command(after_help = help::COMPARE)]
     Compare(compare::Compare),
+    /// Figures that papers print, beside ours and the commands that print them
+    #[command(after_help = help::PAPERS)]
+    Papers(papers::Papers),
     /// Parameter sets that could be published
     #[command(subcommand, after_help = help::SEARCH)]
     Params(Params),
@@ -58,6 +62,7 @@ impl Command {
         match self {
             Self::Bench(args) => args.json,
             Self::Compare(args) => args.json,
+            Self::Papers(args) => args.json,
             Self::Params(Params::Search(args)) => args.json,
             Self::Fpga(command) => command.json(),
         }
@@ -73,6 +78,7 @@ pub(crate) fn run(command: &Command, ui: &Ui) -> Result<(), LabError> {
     match command {
         Command::Bench(args) => bench::run(&args.command, &out),
         Command::Compare(args) => compare::run(args, ui),
+        Command::Papers(args) => papers::run(args, &out),
         Command::Params(Params::Search(args)) => search::run(args, &out),
         Command::Fpga(command) => fpga::run(command, &out),
     }

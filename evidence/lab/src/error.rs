@@ -78,6 +78,12 @@ pub enum LabError {
     /// The number of schemes that did not run.
     #[error("{0} schemes did not run")]
     NotCompared(usize),
+    /// No paper has this name.
+    #[error("expected one of the papers {}, found {:?}", .0.expected, .0.found)]
+    Paper(Mismatch<String>),
+    /// None of the compared sets serves a scheme.
+    #[error("expected one of the schemes of the sets, {}, found {}", .0.expected, .0.found)]
+    NotServed(Mismatch<String>),
     /// Several recipients were requested for a scheme that serves each alone.
     #[error(
         "--recipients is for sophomr and sophomd: InstantOMR shares no work between recipients"
@@ -95,6 +101,14 @@ pub enum LabError {
     /// Two documents of benchmarks cannot be compared.
     #[error(transparent)]
     Incomparable(#[from] Incomparable),
+    /// A benchmark does not print the figure that is to be drawn.
+    #[error("expected a figure of the benchmark, one of {expected}, found {found:?}")]
+    Figure {
+        /// The names of the benchmark's figures.
+        expected: String,
+        /// The name that was given.
+        found: String,
+    },
     /// Two builds could not be compared.
     #[error(transparent)]
     Builds(#[from] BuildError),
@@ -147,7 +161,11 @@ impl LabError {
                 | FpgaError::Limit { .. }
                 | FpgaError::Part { .. },
             ) => Code::Usage,
-            Self::Pertinent(_) | Self::SoakBound(_) => Code::Usage,
+            Self::Pertinent(_)
+            | Self::SoakBound(_)
+            | Self::Figure { .. }
+            | Self::NotServed(_)
+            | Self::Paper(_) => Code::Usage,
             Self::Board(..)
             | Self::Report(..)
             | Self::Questions(..)

@@ -21,7 +21,6 @@ pub(crate) const GROUPS: &Groups = &[
         &[
             "digest",
             "rounds",
-            "shares",
             "places",
             "decode",
             "stream",
@@ -38,7 +37,10 @@ pub(crate) const GROUPS: &Groups = &[
         ],
     ),
     ("Private queries", &["pdq"]),
-    ("Whole builds", &["all", "compare", "compare-builds"]),
+    (
+        "Whole builds",
+        &["sweep", "all", "compare", "compare-builds"],
+    ),
 ];
 
 /// The text below the help of `omr-lab compare`.
@@ -48,6 +50,7 @@ Examples:
   omr-lab compare sophomr instantomr --messages 65536 --pertinent 50 \\
     --bound 54 --payload-bytes 612 --threads 1
   omr-lab compare omr2p omr2p-as-published --allow-insecure
+  omr-lab compare --params hybrid-v4,sophomr-v5 --threads 1 --csv
   omr-lab compare --runs 20 --threads 1 --json
   omr-lab compare --quick
 
@@ -71,11 +74,19 @@ Exits with 1 if a run misses a message, finds one of others or gets a payload wr
 pub(crate) const BENCH_ROUNDS: &str = "\
 Examples:
   omr-lab bench rounds --messages 65536 --recipients 8 --threads 1 --json
-  omr-lab bench shares --runs 5 --json > shares.jsonl
   omr-lab bench places --json
 
-`shares` runs `rounds` for one recipient again and again, in processes of its own; a share is the time of both rounds \
-over that of the digest in the same minute. The counts of `places` are those of reference/rounds_places.py.";
+A share is the time of both rounds over that of the digest in the same minute. The counts of `places` are those of reference/rounds_places.py.";
+
+pub(crate) const BENCH_SWEEP: &str = "\
+Examples:
+  omr-lab bench sweep --messages 65536,131072 --threads 1,2 > digests.csv
+  omr-lab bench sweep --bound 25,50,100 --payload-bytes 612,2048 \\
+    --svg bounds.svg -- digest --pertinent 20 --threads 1
+  omr-lab bench sweep --messages 16384,65536,262144 --runs 5 \\
+    --figure share --svg shares.svg -- rounds --recipients 1
+
+Each run is a process of its own. CSV is printed at the end, or with --json one object after each run.";
 
 pub(crate) const BENCH_PDQ: &str = "\
 Examples:
@@ -165,6 +176,17 @@ Examples:
 
 Servers, and for mail all senders and recipients, are processes of their own on this machine, in a folder that \
 is removed. Exit code 1 if a promise of the service did not hold; figures are printed first.";
+
+/// The text below the help of `omr-lab papers`.
+pub(crate) const PAPERS: &str = "\
+Examples:
+  omr-lab papers
+  omr-lab papers SophOMR --csv
+  omr-lab papers --figures figures.json --json
+
+Published figures were measured on other machines, and most sets of papers have less than 128 bits of security: no \
+ratios. A row of a scheme that omr replaces stands beside today's scheme for the same work. Commands \
+follow `omr-lab`; `omr-lab bench all --json > figures.json` measures ours on this machine.";
 
 /// The text below the help of `omr-lab fpga`.
 pub(crate) const FPGA: &str = "\

@@ -15,6 +15,7 @@ mod median;
 mod papers;
 pub mod pdq;
 mod places;
+pub mod published;
 mod recipients;
 mod report;
 mod rounds;

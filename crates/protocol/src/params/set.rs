@@ -164,7 +164,7 @@ impl SetSpec {
 /// Least similarity of two names, from 0 to 1, at which messages suggest a name.
 const LIKE: f64 = 0.8;
 
-/// A published set. The tables of an engine are made when they are first used.
+/// A parameter set. The tables of an engine are made when they are first used.
 pub struct ParamSet {
     spec: SetSpec,
     clue: Arc<ClueParams>,
@@ -179,7 +179,14 @@ impl ParamSet {
     ///
     /// Errors: `Unknown`.
     pub fn named(name: &str) -> Result<Self, ParamsError> {
-        let spec = SetSpec::named(name)?;
+        Self::new(SetSpec::named(name)?)
+    }
+
+    /// Makes a set that may be none of the published ones, on the best kernels of this CPU. An engine is checked when it
+    /// is first used.
+    ///
+    /// Errors: `Ring` if the modulus of clues is no prime that fits their dimension.
+    pub fn new(spec: SetSpec) -> Result<Self, ParamsError> {
         Ok(Self {
             clue: Arc::new(ClueParams::new(
                 spec.name,
@@ -214,7 +221,8 @@ impl ParamSet {
     /// Errors: `NoEngine`.
     pub fn sophomr(&self) -> Result<&Arc<Params>, ParamsError> {
         if self.sophomr.get().is_none() {
-            let made = Params::named(self.spec.name)?;
+            let spec = self.spec.clone().into_sophomr()?;
+            let made = Arc::new(Params::new(spec, Kernels::detect())?);
             return Ok(self.sophomr.get_or_init(|| made));
         }
         Ok(self.sophomr.get().expect("just seen"))
@@ -227,7 +235,10 @@ impl ParamSet {
         if self.recipient.get().is_none() {
             let made = match self.sophomr.get() {
                 Some(params) => params.recipient().clone(),
-                None => RecipientParams::named(self.spec.name)?,
+                None => {
+                    let rings = self.spec.clone().into_sophomr()?.rings();
+                    Arc::new(RecipientParams::new(&rings, Kernels::detect())?)
+                }
             };
             return Ok(self.recipient.get_or_init(|| made));
         }
@@ -265,7 +276,7 @@ impl ParamSet {
     /// Errors: `NoEngine`.
     pub fn rounds(&self) -> Result<&Arc<RoundsParams>, ParamsError> {
         if self.rounds.get().is_none() {
-            let made = RoundsParams::named(self.spec.name)?;
+            let made = Arc::new(RoundsParams::of(self.spec.clone(), Kernels::detect())?);
             return Ok(self.rounds.get_or_init(|| made));
         }
         Ok(self.rounds.get().expect("just seen"))
@@ -276,7 +287,7 @@ impl ParamSet {
     /// Errors: `NoEngine`.
     pub fn instantomr(&self) -> Result<&Arc<InstantParams>, ParamsError> {
         if self.instantomr.get().is_none() {
-            let made = InstantParams::named(self.spec.name)?;
+            let made = Arc::new(InstantParams::new(self.spec.clone(), Kernels::detect())?);
             return Ok(self.instantomr.get_or_init(|| made));
         }
         Ok(self.instantomr.get().expect("just seen"))

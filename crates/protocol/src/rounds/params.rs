@@ -34,13 +34,19 @@ impl RoundsParams {
     ///
     /// Errors: `Unknown`; `NoEngine` if the set does not serve two rounds.
     pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
-        let set = SetSpec::named(name)?;
+        let made = Self::of(SetSpec::named(name)?, Kernels::detect())?;
+        Ok(Arc::new(made))
+    }
+
+    /// Returns the part of a set.
+    ///
+    /// Errors: `NoEngine` if the set does not serve two rounds; those of [`Self::new`].
+    pub(crate) fn of(set: SetSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         let rounds = set.rounds.clone().ok_or_else(|| ParamsError::NoEngine {
-            name: name.to_owned(),
+            name: set.name.to_owned(),
             expected: "retrieval in two rounds",
         })?;
-        let made = Self::new(&set.into_sophomr()?, rounds, Kernels::detect())?;
-        Ok(Arc::new(made))
+        Self::new(&set.into_sophomr()?, rounds, kernels)
     }
 
     /// Checks a specification; clues and packing are those of `sophomr`.

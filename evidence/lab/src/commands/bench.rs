@@ -11,10 +11,12 @@ mod pdq;
 mod plain;
 mod post;
 mod rounds;
-mod shares;
 mod sizing;
 mod soak;
+mod sweep;
 mod trial;
+
+pub(super) use compare::report;
 
 use super::output::Output;
 use crate::error::LabError;
@@ -58,9 +60,6 @@ pub(crate) enum BenchCommand {
     /// Both rounds of retrieval in two rounds, beside a digest of SophOMR of the same board
     #[command(after_help = help::BENCH_ROUNDS)]
     Rounds(RoundsBench),
-    /// Both rounds beside a digest of SophOMR by turns, for many numbers of messages and threads
-    #[command(after_help = help::BENCH_ROUNDS)]
-    Shares(shares::BenchShares),
     /// How often a message of a query finds no bucket
     #[command(after_help = help::BENCH_ROUNDS)]
     Places(plain::BenchPlaces),
@@ -85,6 +84,9 @@ pub(crate) enum BenchCommand {
     /// A graphics card: checks that it computes what the processor does, and times it
     #[command(after_help = help::BENCH)]
     Card(CardBench),
+    /// A benchmark at every combination of numbers of messages, bounds, payload bytes and threads, as CSV
+    #[command(after_help = help::BENCH_SWEEP)]
+    Sweep(sweep::BenchSweep),
     /// Every figure of this build in one document, for comparison with another build's
     #[command(after_help = help::BENCH_COMPARE)]
     All(all::BenchAll),
@@ -117,7 +119,6 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Crossover(args) => crossover::run(args, out),
         BenchCommand::Windows(args) => plain::windows(args, out),
         BenchCommand::Rounds(bench) => rounds::run(bench, out),
-        BenchCommand::Shares(args) => shares::run(args, out),
         BenchCommand::Places(args) => plain::places(args, out),
         BenchCommand::Post(args) => post::run(args, out),
         BenchCommand::Sizing(args) => sizing::run(args, out),
@@ -126,6 +127,7 @@ pub(super) fn run(command: &BenchCommand, out: &Output<'_>) -> Result<(), LabErr
         BenchCommand::Soak(soak) => soak::run(soak, out),
         BenchCommand::Chaos(chaos) => trial::chaos(chaos, out),
         BenchCommand::Hostile(hostile) => trial::hostile(hostile, out),
+        BenchCommand::Sweep(args) => sweep::run(args, out),
         BenchCommand::All(args) => all::run(args, out),
         BenchCommand::Compare(args) => compare::run(args, out),
         BenchCommand::CompareBuilds(args) => compare_builds::run(args, out),

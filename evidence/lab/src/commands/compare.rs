@@ -4,14 +4,17 @@ mod markdown;
 mod page;
 mod pictures;
 
+use super::output::csv;
 use crate::error::LabError;
-use crate::measure::compare::{Comparison, Contender, Failed, Work, contenders, named};
+use crate::measure::compare::{Comparison, Contender, Failed, Work, contenders, named, of_set};
 use crate::measure::{Machine, Shape, Start};
 use clap::Args;
 use omr_console::args::messages;
 use omr_console::{ConsoleError, Ui, chain, files};
-use omr_protocol::ParamSet;
 use omr_protocol::params::SOPHOMR;
+use omr_protocol::{Mismatch, ParamSet};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,9 +24,12 @@ const QUICK: (u64, usize) = (2048, 100);
 #[derive(Args)]
 #[command(mut_arg("bound", |arg| arg.default_value("54")))]
 pub(crate) struct Compare {
-    /// Schemes, by their names in the table; all of at least 128 bits unless given
+    /// Schemes, by their names in the table; all of at least 128 bits, or all of the sets, unless given
     #[arg(value_name = "SCHEME")]
     schemes: Vec<String>,
+    /// Parameter sets whose schemes are compared instead; several separated by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["allow_insecure", "quick"])]
+    params: Vec<String>,
     /// Messages on the board
     #[arg(long, value_name = "N", default_value_t = 65_536, value_parser = messages())]
     messages: u64,
@@ -55,6 +61,9 @@ pub(crate) struct Compare {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
+    /// Print a row of CSV for each scheme
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
@@ -67,8 +76,9 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     let mut all = Comparison::new(omr_console::build(), Machine::here(kernels), threads, work);
     for (i, contender) in chosen.iter().enumerate() {
         ui.note(&format!(
-            "{} ({} of {})",
+            "{}, {} ({} of {})",
             contender.name(),
+            contender.set(),
             i + 1,
             chosen.len()
         ));
@@ -86,12 +96,7 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     if let Some(dir) = &args.out {
         write(dir, &all)?;
     }
-    let text = if args.json {
-        files::json_line(&all)?
-    } else {
-        markdown::document(&all)
-    };
-    files::print(&text)?;
+    files::print(&text(args, &all)?)?;
     super::bench::all_exact(
         runs(&all, |entry| entry.exact),
         runs(&all, |entry| entry.runs),
@@ -102,12 +107,27 @@ pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
     }
 }
 
+fn text(args: &Compare, all: &Comparison) -> Result<String, LabError> {
+    if args.json {
+        Ok(files::json_line(all)?)
+    } else if args.csv {
+        let rows: Result<Vec<Value>, _> = all.entries.iter().map(serde_json::to_value).collect();
+        let rows = rows.map_err(|error| ConsoleError::Output(error.into()))?;
+        csv(&rows, &["scheme", "params"])
+    } else {
+        Ok(markdown::document(all))
+    }
+}
+
 fn runs(all: &Comparison, of: impl Fn(&crate::measure::compare::Entry) -> u32) -> u64 {
     all.entries.iter().map(|entry| u64::from(of(entry))).sum()
 }
 
 /// Returns the requested schemes, or all secure ones.
 fn chosen(args: &Compare) -> Result<Vec<Contender>, LabError> {
+    if !args.params.is_empty() {
+        return of_sets(args);
+    }
     if args.schemes.is_empty() {
         return Ok(contenders());
     }
@@ -115,6 +135,31 @@ fn chosen(args: &Compare) -> Result<Vec<Contender>, LabError> {
         .iter()
         .map(|name| Ok(named(name, args.allow_insecure)?))
         .collect()
+}
+
+/// Returns the schemes of all requested sets, or those of the requested ones that a set serves.
+///
+/// Errors: those of an unknown set; `NotServed` for a scheme that no set serves.
+fn of_sets(args: &Compare) -> Result<Vec<Contender>, LabError> {
+    let mut all = Vec::new();
+    for set in &args.params {
+        all.extend(of_set(set)?);
+    }
+    let served: BTreeSet<&str> = all.iter().map(Contender::name).collect();
+    if let Some(scheme) = args
+        .schemes
+        .iter()
+        .find(|name| !served.contains(name.as_str()))
+    {
+        let expected: Vec<&str> = served.into_iter().collect();
+        return Err(LabError::NotServed(Mismatch::new(
+            expected.join(", "),
+            scheme.clone(),
+        )));
+    }
+    let wanted = |it: &Contender| args.schemes.iter().any(|name| name == it.name());
+    all.retain(|it| args.schemes.is_empty() || wanted(it));
+    Ok(all)
 }
 
 fn work(args: &Compare) -> Work {
@@ -157,6 +202,9 @@ fn apart(all: &mut Comparison, contender: &Contender, args: &Compare) -> Result<
         ("--seed", args.start.seed.to_string()),
     ] {
         command.args([name, &value]);
+    }
+    if !args.params.is_empty() {
+        command.args(["--params", contender.set()]);
     }
     for (name, given) in [
         ("--allow-insecure", args.allow_insecure),

@@ -1,10 +1,12 @@
 //! The output of a command: one JSON object in each line, or rows and tables of the same fields for people.
 
+mod csv;
 mod table;
 
 use crate::error::LabError;
 use omr_console::{Bar, ConsoleError, Ui, files};
 use serde::Serialize;
+use serde_json::Value;
 use std::path::Path;
 
 /// The destination of a command's output.
@@ -31,6 +33,18 @@ impl Output<'_> {
     pub(super) fn under_bar<T>(&self, work: impl FnOnce(&Bar) -> T) -> T {
         work(&self.ui.bar())
     }
+}
+
+/// Returns objects as CSV, with the columns `first` before all others.
+///
+/// Errors: `Console`.
+pub(super) fn csv(objects: &[Value], first: &[&str]) -> Result<String, LabError> {
+    Ok(csv::text(objects, first).map_err(ConsoleError::Output)?)
+}
+
+/// Returns the name of a figure in words, with its unit.
+pub(super) fn with_unit(figure: &str) -> String {
+    table::with_unit(figure)
 }
 
 /// Writes a picture.

@@ -106,18 +106,22 @@ pub fn compare_builds(
 
 fn run(path: &Path, arguments: &[String]) -> Result<Figures, BuildError> {
     let mut figures = Figures::new();
-    for object in printed(path, arguments)? {
+    let arguments: Vec<String> = ["bench".to_owned()]
+        .into_iter()
+        .chain(arguments.iter().cloned())
+        .collect();
+    for object in printed(path, &arguments)? {
         times_and_sizes("", &object, &mut figures);
     }
     Ok(figures)
 }
 
-/// Runs a measurement with a build of `omr-lab` and returns the JSON objects that it prints.
+/// Runs a command with a build of `omr-lab` and returns the JSON objects that it prints.
 ///
 /// Errors: a build that does not start, a run that fails, output that is no JSON.
 pub(crate) fn printed(path: &Path, arguments: &[String]) -> Result<Vec<Value>, BuildError> {
     let mut command = Command::new(path);
-    command.arg("bench").args(arguments).arg("--json");
+    command.args(arguments).arg("--json");
     let Output {
         status,
         stdout,

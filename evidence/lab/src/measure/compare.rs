@@ -3,7 +3,7 @@
 mod contender;
 mod entry;
 
-pub use contender::{Contender, contenders, named};
+pub use contender::{Contender, contenders, named, of_set};
 pub use entry::{ClueKind, Entry, Sizes, Work};
 
 use crate::measure::{BenchError, Machine, PaperBenchError};
@@ -89,6 +89,16 @@ impl Comparison {
             .collect::<Result<Vec<_>, _>>()?;
         self.entries.extend(Entry::of_runs(runs));
         Ok(())
+    }
+
+    /// Returns the name of an entry among the others: its scheme, and its parameter set if another entry has the scheme,
+    /// too.
+    pub fn name(&self, entry: &Entry) -> String {
+        let same = |other: &&Entry| other.scheme == entry.scheme;
+        match self.entries.iter().filter(same).count() {
+            1 => entry.scheme.clone(),
+            _ => format!("{} {}", entry.scheme, entry.params),
+        }
     }
 
     /// Returns whether every run of every scheme returned all pertinent messages, bit for bit.

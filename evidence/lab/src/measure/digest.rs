@@ -3,7 +3,7 @@
 use crate::measure::cpu::process_seconds;
 use crate::measure::instant::Fixture;
 use crate::measure::yardstick::Yardstick;
-use crate::measure::{Setting, Subject, Workload};
+use crate::measure::{Setting, Subject, Workload, failure_log2};
 use chacha20::ChaCha20Rng;
 use clap::Args;
 use omr_client::instantomr::InstantRecipient;
@@ -13,7 +13,7 @@ use omr_console::peak_rss_bytes;
 use omr_detector::sophomr::{Detector, Output};
 use omr_detector::{DetectorError, MessageSource, Progress, Stages};
 use omr_protocol::instantomr::InstantDigest;
-use omr_protocol::sophomr::{DetectionKey, Digest, DigestPlan, Epoch, Params};
+use omr_protocol::sophomr::{BODY_BITS, DetectionKey, Digest, DigestPlan, Epoch, Params};
 use omr_protocol::{
     ClueError, ClueKey, ClueKind, ClueParams, DigestError, EngineKind, ParamSet, PlanError,
     SEED_BYTES, Scheme, Sealing,
@@ -71,6 +71,9 @@ pub struct DigestFigures {
     pub worst_rounding: f64,
     /// The root mean square of these distances; the body's rounding alone yields 0.108.
     pub rms_rounding: f64,
+    /// log2 of the chance that a digest has a wrong coefficient: for SophOMR extrapolated from `rms_rounding`, absent if
+    /// the rounding of bodies accounts for all of it; for InstantOMR predicted for a full group.
+    pub failure_log2: Option<f64>,
 }
 
 /// The costs of keys, clues, a digest and its decoding, for every scheme.
@@ -220,6 +223,7 @@ struct Made {
     decode_s: f64,
     /// The distances of the digest's coefficients from symbols.
     roundings: Vec<f64>,
+    failure_log2: Option<f64>,
 }
 
 impl DigestBench {
@@ -320,7 +324,11 @@ impl DigestBench {
         let (decoded, decode_s) = timed(|| -> Result<_, BenchError> {
             Ok(recipient.decode(&Digest::from_bytes(params, &bytes)?)?)
         });
+        let roundings = recipient.roundings(&out.digest)?;
+        let step = params.p().value() as f64 / f64::from(BODY_BITS).exp2();
+        let one = failure_log2(root_mean_square(&roundings), step);
         let made = Made {
+            failure_log2: one.map(|one| one + (roundings.len() as f64).log2()),
             loading: Loading {
                 params_s: Some(params_s),
                 load_s: Some(load_s),
@@ -332,7 +340,7 @@ impl DigestBench {
             digest_bytes: bytes.len(),
             decoded: decoded?,
             decode_s,
-            roundings: recipient.roundings(&out.digest)?,
+            roundings,
         };
         let set = SetFigures {
             name: params.name(),
@@ -367,6 +375,7 @@ impl DigestBench {
             Ok(recipient.decode(&InstantDigest::from_bytes(params, &bytes)?)?)
         });
         let made = Made {
+            failure_log2: Some(params.failure_log2(digest.header.plan.sums())),
             loading: Loading::default(),
             stages: stages_without_reading(&stages),
             cpu_share,
@@ -428,6 +437,7 @@ impl DigestBench {
             payloads_exact: score.exact,
             worst_rounding: roundings.iter().copied().map(f64::abs).fold(0.0, f64::max),
             rms_rounding: root_mean_square(roundings),
+            failure_log2: made.failure_log2,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Retrieval in two rounds of a synthetic board, beside a digest of SophOMR of the same board.
 
-use crate::measure::digest::{BenchError, stages_without_reading, timed};
+use crate::measure::digest::{BenchError, clue_ms, stages_without_reading, timed};
 use crate::measure::{DigestBench, Setting, Subject, Workload, failure_log2};
 use chacha20::ChaCha20Rng;
 use clap::Args;
@@ -81,6 +81,12 @@ pub struct RoundsFigures {
     pub prepared_bytes: usize,
     /// Seconds of making a key.
     pub keygen_s: f64,
+    /// Milliseconds of making a clue.
+    pub clue_ms: f64,
+    /// Bytes of a clue.
+    pub clue_bytes: usize,
+    /// Bytes of the address file.
+    pub clue_key_bytes: usize,
     /// Bytes of the key's file.
     pub key_bytes: usize,
     /// Bytes of the scan's file.
@@ -220,6 +226,9 @@ impl RoundsBench {
             prepare_page_ms,
             prepared_bytes: pages.len() * PreparedPage::bytes_of(&params, bytes, clues)?,
             keygen_s,
+            clue_ms: clue_ms(&params.clue, &people[0].address, self.setting.start.seed),
+            clue_bytes: MessageSource::clue_bytes(&board),
+            clue_key_bytes: people[0].address.to_bytes(&params.clue)?.len(),
             key_bytes: file.len(),
             scan_bytes: outputs[0].scanned.to_bytes(&params)?.len(),
             query_bytes: 0,

@@ -168,36 +168,74 @@ fn messages_find_no_bucket_as_often_as_in_the_reference() {
 }
 
 #[test]
-fn shares_are_those_of_single_runs() {
+fn a_sweep_has_a_row_for_every_run() {
     let scene = Scene::empty();
-    let args = ["bench", "shares", "--params", PARAMS, "--runs", "1"];
-    let sizes = [
+    let sweep = [
+        "bench",
+        "sweep",
         "--messages",
         "2048,3000",
         "--threads",
         "1,2",
+    ];
+    let command = [
+        "--",
+        "rounds",
+        "--params",
+        PARAMS,
+        "--pertinent",
+        "5",
+        "--recipients",
+        "1",
+    ];
+    let run = |more: &[&str]| scene.run(&[&sweep[..], more, &command].concat());
+    let drawn = ["--figure", "rounds_s", "--svg", "rounds.svg"];
+    let csv = run(&drawn).quietly();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let pairs: Vec<_> = rows.iter().map(|cells| (cells[0], cells[1])).collect();
+    let points = [("2048", "1"), ("2048", "2"), ("3000", "1"), ("3000", "2")];
+    assert_eq!(pairs, [&[("messages", "threads")], &points[..]].concat());
+    let of = |cells: &[&str], name: &str| -> f64 {
+        let column = rows[0].iter().position(|head| *head == name).expect(name);
+        cells[column].parse().unwrap()
+    };
+    for cells in &rows[1..] {
+        let share = of(cells, "rounds_s") / of(cells, "digest_s");
+        assert!((of(cells, "share") / share - 1.0).abs() < 1e-9, "{csv}");
+        assert!(of(cells, "stages.packing") > 0.0, "{csv}");
+    }
+    let picture = String::from_utf8(scene.read("rounds.svg")).unwrap();
+    for words in ["messages", "rounds (s)", "1 threads", "2 threads"] {
+        assert!(picture.contains(words), "{words} not in {picture}");
+    }
+    assert_eq!(lines(&run(&["--json"]).quietly()).len(), 4);
+
+    let digest = [
+        "bench", "sweep", "--bound", "4,9", "--runs", "2", "--", "digest", "--params", PARAMS,
+    ];
+    let more = ["--messages", "2048", "--pertinent", "3", "--threads", "1"];
+    let csv = scene.run(&[&digest[..], &more].concat()).quietly();
+    let bounds: Vec<_> = csv
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(bounds, ["4", "4", "9", "9"].map(Some));
+
+    run(&["--figure", "hours", "--svg", "none.svg"])
+        .refused(2, &["digest_s", "rounds_s", "\"hours\""]);
+    let crowd = [
+        "bench",
+        "sweep",
+        "--messages",
+        "4",
+        "--",
+        "digest",
         "--pertinent",
         "5",
     ];
-    let text = scene
-        .run(&[&args[..], &sizes, &["--json"]].concat())
-        .quietly();
-    let lines = lines(&text);
-    let pairs: Vec<_> = lines
-        .iter()
-        .map(|line| (line["messages"].as_u64(), line["threads"].as_u64()))
-        .collect();
-    let expected = [(2048, 1), (2048, 2), (3000, 1), (3000, 2)];
-    assert_eq!(pairs, expected.map(|(n, t)| (Some(n), Some(t))));
-    for line in &lines {
-        let of = |name: &str| line[name].as_f64().unwrap();
-        let share = of("rounds_s") / of("digest_s");
-        assert!((of("share") / share - 1.0).abs() < 1e-9, "{line}");
-    }
-    let crowd = ["--messages", "4", "--pertinent", "5"];
-    scene
-        .run(&[&args[..], &crowd].concat())
-        .refused(1, &["at most 4", "found 5"]);
+    scene.run(&crowd).refused(1, &["at most 4", "found 5"]);
+    assert_eq!(scene.run(&["bench", "sweep"]).code, 2);
 }
 
 #[test]

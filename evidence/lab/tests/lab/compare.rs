@@ -69,6 +69,64 @@ fn a_subset_in_one_process() {
     }
 }
 
+/// Every scheme with payloads of every set is run, and has a row.
+#[test]
+fn sets_side_by_side() {
+    let scene = Scene::empty();
+    let args = words("compare --params insecure-tiny-hybrid-v4,insecure-tiny-v4 --threads 1");
+    let small = words("--messages 2048 --sample 64 --pertinent 9 --bound 10 --payload-bytes 100");
+    let args = [&args[..], &small].concat();
+    let csv = scene.run(&[&args[..], &["--csv"]].concat()).quietly();
+    let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| lines[0].iter().position(|head| *head == name).expect(name);
+    let names: Vec<_> = lines[1..]
+        .iter()
+        .map(|cells| (cells[0], cells[1]))
+        .collect();
+    let hybrid = ["two-rounds", "sophomr", "instantomr"].map(|it| (it, "insecure-tiny-hybrid-v4"));
+    let bulk = ["two-rounds", "sophomr"].map(|it| (it, "insecure-tiny-v4"));
+    assert_eq!(names, [&hybrid[..], &bulk].concat());
+    for cells in &lines[1..] {
+        assert_eq!(cells[column("exact")], "1", "{csv}");
+        assert_eq!(
+            cells[column("bytes.query")].is_empty(),
+            cells[0] != "two-rounds",
+            "{csv}"
+        );
+        for name in [
+            "bytes.clue",
+            "bytes.clue_key",
+            "bytes.detection_key",
+            "bytes.digest",
+        ] {
+            assert!(
+                cells[column(name)].parse::<u64>().unwrap() > 100,
+                "{name}: {csv}"
+            );
+        }
+        assert!(
+            cells[column("digest_s")].parse::<f64>().unwrap() > 0.0,
+            "{csv}"
+        );
+    }
+    let instant = lines.iter().find(|cells| cells[0] == "instantomr").unwrap();
+    assert!(
+        instant[column("failure_log2")].parse::<f64>().unwrap() < -20.0,
+        "{csv}"
+    );
+    let table = scene
+        .run(&[&args[..], &["sophomr", "--out", "figures"]].concat())
+        .quietly();
+    assert_eq!(table.matches("| sophomr ").count(), 2, "{table}");
+    let page = String::from_utf8(scene.read("figures/compare.html")).unwrap();
+    assert!(page.contains("sophomr insecure-tiny-v4"), "{page}");
+
+    let unknown = scene.run(&["compare", "--params", "hybrid-v4,hybrid-v9"]);
+    unknown.refused(1, &["hybrid-v9", "hybrid-v4"]);
+    let none = scene.run(&["compare", "instantomr", "--params", "sophomr-v5"]);
+    none.refused(2, &["sophomr, two-rounds", "found instantomr"]);
+}
+
 #[test]
 fn unknown_schemes_and_impossible_work_are_refused() {
     let scene = Scene::empty();

@@ -128,6 +128,67 @@ fn params_search_finds_the_sets_with_instantomr() {
 }
 
 #[test]
+fn papers_stand_beside_our_figures() {
+    let scene = Scene::empty();
+    let all = scene.run(&["papers", "--json"]).json();
+    let figures = all["figures"].as_array().unwrap();
+    let of = |row: &str, column: &str| {
+        let found = figures
+            .iter()
+            .find(|it| it["row"] == row && it["column"] == column);
+        found.unwrap_or_else(|| panic!("{row}, {column}"))
+    };
+    let digest = of("SophOMR", "Digest (KB)");
+    assert_eq!(
+        (&digest["published"], &digest["here"]),
+        (&263.into(), &41.18.into())
+    );
+    assert!(
+        digest["command"]
+            .as_str()
+            .unwrap()
+            .starts_with("bench digest --params hybrid-v4")
+    );
+    let product = of("MatMul total", "Latency (ms)");
+    assert_eq!(
+        (&product["published"], &product["command"]),
+        (&2150.into(), &"fpga predict".into())
+    );
+    assert!(product["here"].as_f64().unwrap() > 0.0);
+    let latency = of("InstantOMR (Primus-fhe, 1 core)", "Latency (ms)");
+    assert_eq!(
+        latency["command"],
+        "bench crossover --params hybrid-v4 --threads 1"
+    );
+    let ours = figures.iter().filter(|it| it["here"].is_number()).count();
+    assert!(
+        ours > 50 && ours < figures.len(),
+        "{ours} of {}",
+        figures.len()
+    );
+    for command in figures.iter().filter_map(|it| it["command"].as_str()) {
+        let help = scene.run(&[&words(command)[..], &["--help"]].concat());
+        assert_eq!(help.code, 0, "{command}");
+    }
+
+    let csv = scene.run(&["papers", "SophOMR", "--csv"]).quietly();
+    assert!(
+        csv.contains("SophOMR,Table 7,SophOMR,Digest (s),1107,"),
+        "{csv}"
+    );
+    assert!(!csv.contains("InstantOMR"), "{csv}");
+    let table = scene.run(&["papers", "FPGA"]).quietly();
+    assert!(table.contains("MatMul total"), "{table}");
+    scene
+        .run(&["papers", "Sophomore"])
+        .refused(2, &["FPGA, InstantOMR, PerfOMR, SophOMR", "\"Sophomore\""]);
+    scene.write("figures", b"{}");
+    scene
+        .run(&["papers", "--figures", "figures"])
+        .refused(1, &["figures", "omr-lab bench all"]);
+}
+
+#[test]
 fn help_has_examples() {
     let scene = Scene::empty();
     let commands: [&[&str]; 9] = [

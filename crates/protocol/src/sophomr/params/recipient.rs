@@ -2,7 +2,6 @@
 
 use super::RingsSpec;
 use crate::ParamsError;
-use crate::params::SetSpec;
 use crate::sophomr::{BODY_BITS, MASK_BITS};
 use omr_codec::Nodes;
 use omr_compress::FinalRing;
@@ -26,18 +25,10 @@ pub struct RecipientParams {
 }
 
 impl RecipientParams {
-    /// Returns the recipient's parameters of the published set of this name, on the best kernels of this CPU.
-    ///
-    /// Errors: `Unknown`; `NoEngine` if the set has no SophOMR.
-    pub fn named(name: &str) -> Result<Arc<Self>, ParamsError> {
-        let spec = SetSpec::named(name)?.into_sophomr()?;
-        Ok(Arc::new(Self::new(&spec.rings(), Kernels::detect())?))
-    }
-
     /// Makes the recipient's parameters.
     ///
     /// Errors: dimensions that do not fit.
-    pub(super) fn new(spec: &RingsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
+    pub(crate) fn new(spec: &RingsSpec, kernels: &'static Kernels) -> Result<Self, ParamsError> {
         spec.check()?;
         Ok(Self {
             name: spec.name,

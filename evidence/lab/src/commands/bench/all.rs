@@ -180,6 +180,7 @@ fn measured(name: &str, command: String, args: &BenchAll) -> Result<Measurement,
         path: "omr-lab".into(),
         source,
     })?;
+    let command = format!("bench {command}");
     let mut arguments: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     if let (Some(dir), "post") = (&args.dir, name) {
         arguments.extend(["--dir".to_owned(), dir.display().to_string()]);
@@ -187,7 +188,7 @@ fn measured(name: &str, command: String, args: &BenchAll) -> Result<Measurement,
     let mut objects = printed(&program, &arguments)?.into_iter();
     Ok(Measurement {
         name: name.to_owned(),
-        command: format!("bench {command}"),
+        command,
         figures: objects.next().ok_or(BuildError::NoFigures)?,
     })
 }

@@ -29,7 +29,7 @@ struct Comparison<'a> {
 }
 
 pub(super) fn run(args: &BenchCompare, out: &Output<'_>) -> Result<(), LabError> {
-    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    let (old, new) = (report(&args.old)?, report(&args.new)?);
     out.show(&Comparison {
         old: &old.build,
         new: &new.build,
@@ -37,7 +37,10 @@ pub(super) fn run(args: &BenchCompare, out: &Output<'_>) -> Result<(), LabError>
     })
 }
 
-fn read(path: &Path) -> Result<Report, LabError> {
+/// Reads the output of `omr-lab bench all --json`.
+///
+/// Errors: `Console`; `Report`.
+pub(crate) fn report(path: &Path) -> Result<Report, LabError> {
     let bytes = files::read_file(path, LIMIT)?;
     serde_json::from_slice(&bytes).map_err(|source| LabError::Report(path.to_owned(), source))
 }

@@ -4,15 +4,18 @@ use crate::measure::compare::{ClueKind, Comparison, Entry};
 use omr_console::thousands;
 
 /// Names of the columns.
-pub(super) const COLUMNS: [&str; 14] = [
+pub(super) const COLUMNS: [&str; 17] = [
     "scheme",
+    "set",
     "bits",
     "missed",
     "false hits",
+    "wrong",
     "clue",
     "address",
     "key",
     "digest",
+    "query",
     "seconds",
     "NTTs",
     "wait",
@@ -22,8 +25,10 @@ pub(super) const COLUMNS: [&str; 14] = [
 ];
 
 /// An explanation of the columns, in a line.
-pub(super) const LEGEND: &str = "bits: security of clue and detection key; missed, false hits: a message; clue, address \
-    (clue key), key (detection key), digest: bytes; seconds: from clues and payloads in memory to the digest; NTTs: the same in \
+pub(super) const LEGEND: &str = "bits: security of clue and detection key; missed, false hits: a message; wrong: a digest, \
+    because of noise; clue, address \
+    (clue key), key (detection key), digest, query: bytes; seconds: from clues \
+    and payloads in memory to the digest; NTTs: the same in \
     transforms of 65,536 points on this machine; wait: from the last post to payloads in hand, seconds; decode: milliseconds; memory: MiB at most; \
     exact: runs that gave all pertinent messages, bit for bit, and strangers' messages that passed besides. ~ extrapolated from fewer messages; * digest of indices \
     alone; clues: (b) bound to payloads, nobody can aim them at everybody, (l) LWEmongrass, the same, but copies of a clue hit, \
@@ -47,7 +52,7 @@ pub(super) fn setting(all: &Comparison) -> String {
 }
 
 /// Returns the cells of a line of the table.
-pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
+pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 17] {
     let about = if entry.is_extrapolated(messages) {
         "~"
     } else {
@@ -66,15 +71,20 @@ pub(super) fn cells(entry: &Entry, messages: u64) -> [String; 14] {
     let ntts = |ntts: f64| format!("{about}{}", thousands(ntts as u64));
     [
         entry.scheme.clone(),
+        entry.params.clone(),
         format!("{:.1}", entry.security_bits),
         entry
             .miss_log2
             .map_or("0".to_owned(), |log2| format!("2^{log2:.1}")),
         format!("2^{:.1}", entry.false_positive_log2),
+        entry
+            .failure_log2
+            .map_or("-".to_owned(), |log2| format!("2^{log2:.1}")),
         format!("{}{clues}", thousands(entry.bytes.clue)),
         thousands(entry.bytes.clue_key),
         thousands(entry.bytes.detection_key),
         format!("{}{only_indices}", thousands(entry.bytes.digest)),
+        entry.bytes.query.map_or("-".to_owned(), thousands),
         format!("{about}{}", seconds(entry.seconds(messages))),
         entry.ntts(messages).map_or("-".to_owned(), ntts),
         seconds(entry.latency_s()),
@@ -103,7 +113,7 @@ pub(super) fn document(all: &Comparison) -> String {
             .map(|entry| cells(entry, all.work.messages)),
     );
     let width = |i: usize| lines.iter().map(|cells| cells[i].len()).max().unwrap_or(0);
-    let widths: [usize; 14] = std::array::from_fn(width);
+    let widths: [usize; 17] = std::array::from_fn(width);
     let rule = widths.map(|width| "-".repeat(width));
     let mut text = format!("{}.\n\n{}", setting(all), row(&lines[0], &widths));
     // Names are left-aligned, figures right-aligned.
@@ -117,7 +127,7 @@ pub(super) fn document(all: &Comparison) -> String {
     text + &format!("\n{LEGEND}\n")
 }
 
-fn row(cells: &[String; 14], widths: &[usize; 14]) -> String {
+fn row(cells: &[String; 17], widths: &[usize; 17]) -> String {
     let mut text = format!("| {:<width$} |", cells[0], width = widths[0]);
     for (cell, width) in cells.iter().zip(widths).skip(1) {
         text += &format!(" {cell:>width$} |");

@@ -18,8 +18,8 @@ const NAMES: i32 = 200;
 const VALUES: i32 = 110;
 
 /// A bar: pieces with their colours, and the text after it.
-struct Bar<'a> {
-    name: &'a str,
+struct Bar {
+    name: String,
     pieces: Vec<(f64, RGBColor)>,
     text: String,
 }
@@ -41,7 +41,7 @@ fn bars(area: &Area, bars: &[Bar]) -> Result<(), Box<dyn Error>> {
     let room = f64::from(WIDTH as i32 - NAMES - VALUES);
     for (i, bar) in bars.iter().enumerate() {
         let top = i as i32 * BAR as i32 + 6;
-        area.draw(&Text::new(bar.name.to_owned(), (8, top + 3), font.clone()))?;
+        area.draw(&Text::new(bar.name.clone(), (8, top + 3), font.clone()))?;
         let mut from = f64::from(NAMES);
         for &(share, colour) in &bar.pieces {
             let to = from + share * room;
@@ -93,7 +93,7 @@ pub(super) fn stages(all: &Comparison) -> Drawn {
         .entries
         .iter()
         .map(|entry| Bar {
-            name: &entry.scheme,
+            name: all.name(entry),
             pieces: pieces(entry, &coloured, messages, most),
             text: format!("{} s", super::markdown::seconds(entry.seconds(messages))),
         })
@@ -138,7 +138,7 @@ pub(super) fn waits(all: &Comparison) -> Drawn {
         .entries
         .iter()
         .map(|entry| Bar {
-            name: &entry.scheme,
+            name: all.name(entry),
             pieces: vec![(log_share(entry.latency_s(), least, most), COLOURS[0])],
             text: format!("{} s", super::markdown::seconds(entry.latency_s())),
         })
@@ -165,7 +165,11 @@ pub(super) fn sizes(all: &Comparison) -> Drawn {
     for entry in &all.entries {
         for (i, (bytes, (_, colour))) in of(entry).into_iter().zip(parts).enumerate() {
             lines.push(Bar {
-                name: if i == 0 { &entry.scheme } else { "" },
+                name: if i == 0 {
+                    all.name(entry)
+                } else {
+                    String::new()
+                },
                 pieces: vec![(log_share(bytes as f64, 100.0, most), colour)],
                 text: format!("{} B", omr_console::thousands(bytes)),
             });
@@ -192,7 +196,7 @@ pub(super) fn scaling(all: &Comparison) -> Drawn {
         .iter()
         .zip(COLOURS.into_iter().cycle())
         .map(|(entry, colour)| Line {
-            name: entry.scheme.clone(),
+            name: all.name(entry),
             colour,
             width: 2,
             points: counts

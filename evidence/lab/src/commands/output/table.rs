@@ -151,6 +151,16 @@ fn title(name: &str) -> String {
     bare.replace('_', " ")
 }
 
+/// Returns the name of a figure in words, with its unit.
+pub(super) fn with_unit(name: &str) -> String {
+    let unit = UNITS.iter().find(|(end, _)| name.ends_with(end));
+    let words = title(name).replace('.', ", ");
+    match unit {
+        Some((_, unit)) => format!("{words} ({})", unit.trim_start()),
+        None => words,
+    }
+}
+
 /// Returns a number with four significant digits, or with all digits before the point.
 fn significant(number: f64) -> String {
     let digits = if number == 0.0 {
@@ -242,6 +252,17 @@ mod tests {
         ]
         .map(|(name, value)| format!("{name:<32} {value:>16}\n"));
         reads(json, &rows.concat());
+    }
+
+    #[test]
+    fn axes_have_units() {
+        for (figure, expected) in [
+            ("digest_s", "digest (s)"),
+            ("stages.range_check", "stages, range check"),
+            ("peak_rss_bytes", "peak rss (bytes)"),
+        ] {
+            assert_eq!(super::with_unit(figure), expected);
+        }
     }
 
     #[test]

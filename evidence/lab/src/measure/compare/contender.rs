@@ -1,11 +1,11 @@
 //! The compared schemes.
 
 use super::{ClueKind, CompareError, Entry, Work};
-use crate::measure::{DigestBench, PaperBench, PaperKeys, Setting, Shape, Start};
+use crate::measure::{DigestBench, PaperBench, PaperKeys, RoundsBench, Setting, Shape, Start};
 use omr_detector::Progress;
 use omr_papers::clear::{PaperScheme, PaperSet, SetError};
 use omr_protocol::Mismatch;
-use omr_protocol::params::SOPHOMR;
+use omr_protocol::params::{SOPHOMR, SetSpec};
 use omr_protocol::{EngineKind, ParamSet, Scheme};
 
 /// A scheme with its parameter sets.
@@ -56,6 +56,23 @@ pub fn contenders() -> Vec<Contender> {
     all
 }
 
+/// Returns the schemes with payloads that a parameter set of the product serves.
+///
+/// Errors: `Unknown`.
+pub fn of_set(set: &str) -> Result<Vec<Contender>, CompareError> {
+    let spec = SetSpec::named(set)?;
+    let schemes = [Scheme::TwoRounds, Scheme::Sophomr, Scheme::Instantomr];
+    let served = schemes.into_iter().filter(|scheme| spec.serves(*scheme));
+    Ok(served
+        .map(|scheme| Contender {
+            name: scheme.name(),
+            engine: Engine::Current(scheme),
+            set: spec.name,
+            tiny: spec.name,
+        })
+        .collect())
+}
+
 /// Returns the papers' schemes as published, by the names of their sets. They have no tiny sets.
 fn as_published() -> impl Iterator<Item = Contender> {
     let sets = PaperSet::all().into_iter().filter(|set| set.published);
@@ -85,6 +102,11 @@ impl Contender {
     /// Returns the scheme's name.
     pub fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns the name of the parameter set.
+    pub fn set(&self) -> &'static str {
+        self.set
     }
 
     /// Runs the scheme once with fresh keys.
@@ -155,6 +177,11 @@ impl Contender {
                 let rates = (spec.miss_log2(), spec.false_positive_log2());
                 (params.slots() as u64, rates.0, rates.1)
             }
+            [EngineKind::Rounds] => {
+                let params = known.rounds()?;
+                let rates = (params.miss_log2(), params.false_positive_log2());
+                (params.scan.block() as u64, rates.0, rates.1)
+            }
             _ => {
                 let params = known.instantomr()?;
                 (1, params.miss_log2(), params.false_positive_log2())
@@ -164,35 +191,51 @@ impl Contender {
             1 => work.messages.min(work.sample),
             _ => work.messages,
         };
-        let bench = DigestBench {
-            setting: Setting {
-                scheme,
-                messages,
-                shape: Shape {
-                    bound: work.bound,
-                    payload_bytes: work.payload_bytes,
-                },
-                start: Start {
-                    seed,
-                    threads: None,
-                },
-                params: Some(set.to_owned()),
-                plain_clues: false,
+        let setting = Setting {
+            scheme,
+            messages,
+            shape: Shape {
+                bound: work.bound,
+                payload_bytes: work.payload_bytes,
             },
-            pertinent: work.pertinent.min(messages as usize),
-            no_yardstick: false,
-            own_masks: false,
+            start: Start {
+                seed,
+                threads: None,
+            },
+            params: Some(set.to_owned()),
+            plain_clues: false,
         };
-        let run = bench.run(progress)?;
+        let pertinent = work.pertinent.min(messages as usize);
+        let entry = if scheme == Scheme::TwoRounds {
+            let bench = RoundsBench {
+                setting,
+                pertinent,
+                recipients: 1,
+                no_digest: true,
+            };
+            Entry::of_rounds(self.name, batch, bench.run(progress)?)
+        } else {
+            let bench = DigestBench {
+                setting,
+                pertinent,
+                no_yardstick: false,
+                own_masks: false,
+            };
+            let run = bench.run(progress)?;
+            Entry {
+                payloads: !scheme.is_for_indices(),
+                clues: ClueKind::Bound,
+                exact: (run.exact() == run.subject.pertinent).into(),
+                strays: run.false_positives as u64,
+                failure_log2: run.failure_log2,
+                ..Entry::new(self.name, batch, run.subject, run.cost)
+            }
+        };
         Ok(Entry {
-            payloads: !scheme.is_for_indices(),
-            clues: ClueKind::Bound,
-            security_bits: run.security_bits,
+            security_bits: known.spec().security_bits(),
             miss_log2: finite(miss),
             false_positive_log2: passes,
-            exact: (run.exact() == run.subject.pertinent).into(),
-            strays: run.false_positives as u64,
-            ..Entry::new(self.name, batch, run.subject, run.cost)
+            ..entry
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The figures of a scheme.
 
-use crate::measure::{DigestCost, Subject};
+use crate::measure::{DigestCost, RoundsFigures, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,8 +46,10 @@ pub struct Sizes {
     pub clue_key: u64,
     /// The detection key of a recipient.
     pub detection_key: u64,
-    /// A digest.
+    /// A digest; in two rounds a scan and an answer.
     pub digest: u64,
+    /// A recipient's query, in two rounds.
+    pub query: Option<u64>,
 }
 
 /// The figures of a scheme: those of the run of median time, except for counts over all runs and for memory.
@@ -67,6 +69,9 @@ pub struct Entry {
     pub miss_log2: Option<f64>,
     /// log2 of the probability that a stranger's message passes.
     pub false_positive_log2: f64,
+    /// log2 of the chance that a digest is wrong because of noise: extrapolated from the noise of its coefficients, for
+    /// InstantOMR predicted; `None` if noise accounts for none of it, and for the papers' schemes.
+    pub failure_log2: Option<f64>,
     /// The number of messages that were run.
     pub messages: u64,
     /// The number of messages that are processed together; time grows with the number of such batches.
@@ -100,6 +105,9 @@ pub struct Entry {
 /// The stages whose time does not depend on the number of messages.
 const FIXED: [&str; 4] = ["baby_steps", "secrets", "memory", "packing"];
 
+/// The stage in which a query is answered: it grows with the messages, and all of it comes after the last post.
+const ANSWER: &str = "answer";
+
 impl Entry {
     /// Returns the entry of one run with its costs; its results are those of a run that returned nothing.
     pub(super) fn new(scheme: &str, batch: u64, subject: Subject, cost: DigestCost) -> Self {
@@ -116,6 +124,7 @@ impl Entry {
             security_bits: 0.0,
             miss_log2: None,
             false_positive_log2: 0.0,
+            failure_log2: None,
             messages: subject.messages,
             batch,
             runs: 1,
@@ -132,9 +141,51 @@ impl Entry {
                 clue_key: cost.clue_key_bytes as u64,
                 detection_key: cost.detection_key_bytes,
                 digest: cost.digest_bytes as u64,
+                query: None,
             },
             peak_rss_bytes: cost.peak_rss_bytes,
             yardstick_us: cost.yardstick_us,
+        }
+    }
+
+    /// Returns the entry of one run in two rounds for a single recipient. A batch is a block of the scan.
+    pub(super) fn of_rounds(scheme: &str, batch: u64, run: RoundsFigures) -> Self {
+        // The packing of a scan grows with the messages, unlike a digest's.
+        let of_scan = run
+            .stages
+            .iter()
+            .map(|(name, s)| (format!("scan_{name}"), *s));
+        let mut stages: BTreeMap<_, _> = of_scan.collect();
+        stages.insert(ANSWER.to_owned(), run.answer_s);
+        Self {
+            scheme: scheme.to_owned(),
+            params: run.subject.params,
+            payloads: true,
+            clues: ClueKind::Bound,
+            security_bits: 0.0,
+            miss_log2: None,
+            false_positive_log2: 0.0,
+            failure_log2: run.failure_log2,
+            messages: run.subject.messages,
+            batch,
+            runs: 1,
+            exact: (run.exact == run.subject.pertinent).into(),
+            strays: run.false_positives as u64,
+            digest_s: run.rounds_s,
+            fixed_s: 0.0,
+            stages,
+            keygen_s: run.keygen_s,
+            clue_ms: run.clue_ms,
+            decode_ms: run.find_ms + run.ask_ms + run.read_ms,
+            bytes: Sizes {
+                clue: run.clue_bytes as u64,
+                clue_key: run.clue_key_bytes as u64,
+                detection_key: run.key_bytes as u64,
+                digest: (run.scan_bytes + run.answer_bytes) as u64,
+                query: Some(run.query_bytes as u64),
+            },
+            peak_rss_bytes: run.peak_rss_bytes,
+            yardstick_us: None,
         }
     }
 
@@ -191,9 +242,10 @@ impl Entry {
     /// that run once at the end, and decoding. Earlier batches, and stages that need no messages, are finished
     /// before.
     pub fn latency_s(&self) -> f64 {
-        let once = self.stages.get("packing").copied().unwrap_or(0.0);
-        let last = (self.digest_s - self.fixed_s) / self.batches(self.messages);
-        last + once + self.decode_ms / 1e3
+        let stage = |name| self.stages.get(name).copied().unwrap_or(0.0);
+        let (packing, answer) = (stage("packing"), stage(ANSWER));
+        let last = (self.digest_s - self.fixed_s - answer) / self.batches(self.messages);
+        last + packing + answer + self.decode_ms / 1e3
     }
 }
 
@@ -217,6 +269,7 @@ mod tests {
             security_bits: 0.0,
             miss_log2: Some(-30.0),
             false_positive_log2: -20.0,
+            failure_log2: None,
             messages,
             batch,
             runs: 1,
@@ -233,6 +286,7 @@ mod tests {
                 clue_key: 1,
                 detection_key: 1,
                 digest: 1,
+                query: None,
             },
             peak_rss_bytes: digest_s as u64,
             yardstick_us: Some(100.0),
@@ -252,6 +306,9 @@ mod tests {
         assert_eq!(single.seconds(1000), 103.0);
         assert!(single.is_extrapolated(99));
         assert!((single.latency_s() - 1.6).abs() < 1e-9);
+        let mut rounds = entry(13.0, 1000, 100, 1);
+        rounds.stages.insert(ANSWER.to_owned(), 4.0);
+        assert_eq!(rounds.latency_s(), 0.6 + 1.0 + 4.0 + 0.5);
     }
 
     #[test]
