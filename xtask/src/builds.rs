@@ -57,7 +57,11 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
 }
 
 /// Names and versions of what a build of a package is made of.
-pub(crate) fn crates(root: &Path, package: &str, args: &[&str]) -> Result<BTreeSet<String>, XtaskError> {
+pub(crate) fn crates(
+    root: &Path,
+    package: &str,
+    args: &[&str],
+) -> Result<BTreeSet<String>, XtaskError> {
     let mut command = cargo_command(root, &["tree", "-p", package, "--prefix", "none"]);
     command.args(args);
     let tree = printed(&mut command)?;

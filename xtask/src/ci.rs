@@ -7,8 +7,8 @@ use std::time::Instant;
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{
-    browser, builds, built, cuda, deny, dist, golang, hardware, operators, pages, proto, python, sizes,
-    targets, test, timing, trials, typescript, web, wheel,
+    browser, builds, built, cuda, deny, dist, golang, hardware, operators, pages, proto, python,
+    sizes, targets, test, timing, trials, typescript, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;

@@ -98,7 +98,9 @@ pub(crate) enum XtaskError {
     Unsigned { path: PathBuf },
     #[error("{package}: expected {expected}, found none")]
     Incomplete { package: String, expected: String },
-    #[error("{package}: expected a version that was published before {before}, found {found}; `cargo update -p NAME --precise VERSION` takes an older one")]
+    #[error(
+        "{package}: expected a version that was published before {before}, found {found}; `cargo update -p NAME --precise VERSION` takes an older one"
+    )]
     Young {
         package: String,
         before: String,

@@ -45,7 +45,11 @@ pub(crate) struct Licences {
 
 impl Licences {
     /// Adds crates, named as `NAME vVERSION`; those of this workspace are left out.
-    pub(crate) fn crates(&mut self, root: &Path, list: &BTreeSet<String>) -> Result<(), XtaskError> {
+    pub(crate) fn crates(
+        &mut self,
+        root: &Path,
+        list: &BTreeSet<String>,
+    ) -> Result<(), XtaskError> {
         let mut command = cargo_command(root, &["metadata", "--format-version", "1", "--locked"]);
         let metadata: Metadata = serde_json::from_slice(&printed(&mut command)?)?;
         for package in metadata.packages {
@@ -73,7 +77,12 @@ impl Licences {
     }
 
     /// Adds a work with the texts in its folder or, where it has none, the expression of its manifest.
-    fn add(&mut self, name: &str, expression: Option<&str>, folder: &Path) -> Result<(), XtaskError> {
+    fn add(
+        &mut self,
+        name: &str,
+        expression: Option<&str>,
+        folder: &Path,
+    ) -> Result<(), XtaskError> {
         let mut texts = Vec::new();
         for entry in fs::read_dir(folder).map_err(XtaskError::io(folder))? {
             let path = entry.map_err(XtaskError::io(folder))?.path();
@@ -85,7 +94,9 @@ impl Licences {
             }
         }
         if texts.is_empty() {
-            let expression = expression.ok_or_else(|| XtaskError::NoLicence { name: name.to_owned() })?;
+            let expression = expression.ok_or_else(|| XtaskError::NoLicence {
+                name: name.to_owned(),
+            })?;
             texts.push(expression.to_owned());
         }
         for text in texts {
@@ -100,7 +111,11 @@ impl Licences {
         for (licence, names) in &self.texts {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let line = "=".repeat(80);
-            let _ = write!(text, "\n{line}\n{}\n{line}\n\n{licence}\n", names.join(", "));
+            let _ = write!(
+                text,
+                "\n{line}\n{}\n{line}\n\n{licence}\n",
+                names.join(", ")
+            );
         }
         text
     }
@@ -123,11 +138,16 @@ mod tests {
             }
         }
         let mut licences = Licences::default();
-        licences.packages(folder.path(), &["one", "two", "bare"]).unwrap();
+        licences
+            .packages(folder.path(), &["one", "two", "bare"])
+            .unwrap();
         let text = licences.text();
         assert_eq!(text.matches("Do as you like.").count(), 1);
         assert!(text.contains("one v1.2.3, two v1.2.3"), "{text}");
-        assert!(text.contains("bare v1.2.3\n") && text.contains("0BSD"), "{text}");
+        assert!(
+            text.contains("bare v1.2.3\n") && text.contains("0BSD"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -59,7 +59,11 @@ pub(super) fn check(root: &Path) -> Result<(), XtaskError> {
 fn locked(lock: &str) -> Vec<Locked<'_>> {
     let mut found = Vec::new();
     for package in lock.split("[[package]]") {
-        let value = |key| package.lines().find_map(|line| line.strip_prefix(key)?.strip_suffix('"'));
+        let value = |key| {
+            package
+                .lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_suffix('"'))
+        };
         let (name, version) = (value("name = \""), value("version = \""));
         if let (Some(name), Some(version), Some(_)) = (name, version, value("source = \"")) {
             found.push(Locked { name, version });
@@ -77,7 +81,15 @@ fn fetch(packages: &[Locked<'_>], folder: &Path) -> Result<bool, XtaskError> {
     }
     let mut command = Command::new("curl");
     command
-        .args(["--silent", "--fail", "--compressed", "--retry", "2", "--max-time", "60"])
+        .args([
+            "--silent",
+            "--fail",
+            "--compressed",
+            "--retry",
+            "2",
+            "--max-time",
+            "60",
+        ])
         .args(["--parallel", "--parallel-max", "20", "--config", "-"])
         .stdin(Stdio::piped());
     let Ok(mut curl) = command.spawn() else {
@@ -88,7 +100,9 @@ fn fetch(packages: &[Locked<'_>], folder: &Path) -> Result<bool, XtaskError> {
             .write_all(config.as_bytes())
             .map_err(XtaskError::io(folder))?;
     }
-    let status = curl.wait().map_err(|source| start_error(&command, source))?;
+    let status = curl
+        .wait()
+        .map_err(|source| start_error(&command, source))?;
     Ok(status.success())
 }
 
@@ -163,11 +177,22 @@ dependencies = [
             "\n",
             r#"{"vers": "1.0.2", "pubtime": "2026-11-28T00:00:00Z"}"#
         );
-        let judged = |version, before| judge(&Locked { name: "serde", version }, index, before);
+        let judged = |version, before| {
+            judge(
+                &Locked {
+                    name: "serde",
+                    version,
+                },
+                index,
+                before,
+            )
+        };
         assert!(judged("1.0.1", "2026-11-15T00:00:00Z").is_ok());
         assert!(judged("1.0.2", "2026-11-29T00:00:00Z").is_ok());
         let young = judged("1.0.2", "2026-11-15T00:00:00Z");
-        assert!(matches!(young, Err(XtaskError::Young { package, .. }) if package == "serde 1.0.2"));
+        assert!(
+            matches!(young, Err(XtaskError::Young { package, .. }) if package == "serde 1.0.2")
+        );
         assert!(judged("2.0.0", "2026-11-15T00:00:00Z").is_err());
     }
 }

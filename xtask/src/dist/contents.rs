@@ -60,7 +60,11 @@ pub(super) fn gather(release: &Release<'_>, omr: &Path, web: &Web) -> Result<Pat
     let mut licences = Licences::default();
     let targets = command::TARGETS.map(|(target, _)| ["--target", target]);
     let args = ["--features", command::FEATURES, "-e", "normal"];
-    let list = builds::crates(release.root, "omr-cli", &[&args, targets.as_flattened()].concat())?;
+    let list = builds::crates(
+        release.root,
+        "omr-cli",
+        &[&args, targets.as_flattened()].concat(),
+    )?;
     licences.crates(release.root, &list)?;
     web.licences(release.root, &mut licences)?;
     let path = folder.join(LICENCES);

@@ -51,7 +51,11 @@ pub(super) fn pack(
     let folder = fresh(&release.root.join("target/dist-debian"))?;
     lay_out(contents, &folder)?;
     control(release, target, suffix, &folder)?;
-    succeed(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&folder))?;
+    succeed(
+        Command::new("chmod")
+            .args(["-R", "u=rwX,go=rX"])
+            .arg(&folder),
+    )?;
     let mut command = Command::new("dpkg-deb");
     command
         .args(["--root-owner-group", "-Zxz"])

@@ -41,8 +41,20 @@ pub(super) fn save(release: &Release<'_>, target: &str) -> Result<(), XtaskError
     files::remove(&tree)?;
     let mut build = buildah();
     build
-        .args(["build", "--quiet", "--isolation", "chroot", "--format", "oci"])
-        .args(["--pull-never", "--layers=false", "--timestamp", &release.epoch])
+        .args([
+            "build",
+            "--quiet",
+            "--isolation",
+            "chroot",
+            "--format",
+            "oci",
+        ])
+        .args([
+            "--pull-never",
+            "--layers=false",
+            "--timestamp",
+            &release.epoch,
+        ])
         .args(["--build-arg", &format!("BASE={base}"), "--tag", &image])
         .arg("--file")
         .arg(release.root.join("packaging/Containerfile"));

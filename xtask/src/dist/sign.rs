@@ -58,7 +58,11 @@ pub(super) fn trial(release: &Release<'_>) -> Result<(), XtaskError> {
     let sums = release.out.join(SUMS);
     verify(&sums, &public)?;
     let mut command = Command::new("sha256sum");
-    succeed(command.current_dir(&release.out).args(["--check", "--quiet", SUMS]))?;
+    succeed(
+        command
+            .current_dir(&release.out)
+            .args(["--check", "--quiet", SUMS]),
+    )?;
     let changed = change(&release.out, &folder)?;
     if verify(&changed, &public).is_ok() {
         return Err(XtaskError::Unsigned { path: changed });
@@ -81,6 +85,10 @@ fn change(out: &Path, folder: &Path) -> Result<PathBuf, XtaskError> {
 /// Verifies the signature beside a file.
 fn verify(file: &Path, public: &Path) -> Result<(), XtaskError> {
     let mut command = Command::new("minisign");
-    command.args(["-V", "-q", "-p"]).arg(public).arg("-m").arg(file);
+    command
+        .args(["-V", "-q", "-p"])
+        .arg(public)
+        .arg("-m")
+        .arg(file);
     succeed(&mut command)
 }
