@@ -13,7 +13,7 @@ use crate::error::XtaskError;
 /// How the names of files with licences begin, in capitals.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"];
 
-/// What `cargo metadata` prints.
+/// The output of `cargo metadata`.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -37,7 +37,7 @@ struct Manifest {
     license: Option<String>,
 }
 
-/// Works of other projects by their texts of licences, each of which stands once.
+/// Works of other projects, sorted by the texts of their licences, so that each text stands once.
 #[derive(Default)]
 pub(crate) struct Licences {
     texts: BTreeMap<String, BTreeSet<String>>,

@@ -91,7 +91,8 @@ fn fetch(packages: &[Locked<'_>], folder: &Path) -> Result<bool, XtaskError> {
             "60",
         ])
         .args(["--parallel", "--parallel-max", "20", "--config", "-"])
-        .stdin(Stdio::piped());
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null());
     let Ok(mut curl) = command.spawn() else {
         return Ok(false);
     };

@@ -16,7 +16,7 @@ const ARCHITECTURES: [(&str, &str); 2] = [
     ("aarch64-unknown-linux-gnu", "arm64"),
 ];
 
-/// What Debian runs when it installs, upgrades and removes a package.
+/// The scripts that Debian runs when it installs, upgrades and removes a package.
 const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
 /// Where each shell looks for its completions.

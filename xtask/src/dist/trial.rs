@@ -11,10 +11,10 @@ use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
 use crate::npm;
 
-/// What installs, starts, upgrades and purges a package for Debian.
+/// The script that installs, starts, upgrades and purges a package for Debian.
 const DEBIAN: &str = include_str!("trial/debian.sh");
 
-/// What loads the packages for npm.
+/// The script that loads the packages for npm.
 const NODE: &str = include_str!("trial/packages.mjs");
 
 /// Tries everything that can be installed on this system.
