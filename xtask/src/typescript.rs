@@ -8,7 +8,8 @@ use crate::error::XtaskError;
 use crate::{built, files, npm, proto};
 
 /// The files of the package beside its scripts.
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 6] = [
+    "package.json",
     "tsconfig.json",
     "buf.gen.yaml",
     "README.md",
