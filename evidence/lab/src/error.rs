@@ -85,7 +85,7 @@ pub enum LabError {
     /// No paper has this name.
     #[error("expected one of the papers {}, found {:?}", .0.expected, .0.found)]
     Paper(Mismatch<String>),
-    /// None of the compared sets serves a scheme.
+    /// No compared set serves a scheme.
     #[error("expected one of the schemes of the sets, {}, found {}", .0.expected, .0.found)]
     NotServed(Mismatch<String>),
     /// Several recipients were requested for a scheme that serves each alone.
