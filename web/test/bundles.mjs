@@ -59,6 +59,7 @@ const types = ["errors", "index", "node", "query", "recipient", "tables", "types
 assert.deepEqual(own, [
   "LICENSE-APACHE",
   "LICENSE-MIT",
+  "dist/LICENSES.txt",
   "README.md",
   ...types.map((name) => `dist/${name}.d.ts`),
   "package.json",

@@ -7,6 +7,7 @@ mod fpga;
 mod output;
 mod papers;
 mod search;
+mod show;
 
 use crate::error::LabError;
 use crate::help;
@@ -36,7 +37,7 @@ pub(crate) enum Command {
     /// Figures that papers print, beside ours and the commands that print them
     #[command(after_help = help::PAPERS)]
     Papers(papers::Papers),
-    /// Parameter sets that could be published
+    /// Experimental parameter sets, and sets that could be published
     #[command(subcommand, after_help = help::SEARCH)]
     Params(Params),
     /// A model of an FPGA that computes the affine transform
@@ -46,6 +47,9 @@ pub(crate) enum Command {
 
 #[derive(Subcommand)]
 pub(crate) enum Params {
+    /// Show security and predicted noise of a set, or of an experimental one in a TOML file
+    #[command(after_help = help::SHOW)]
+    Show(show::ParamsShow),
     /// Compare sets by modelled seconds and by sizes, on this machine
     #[command(after_help = help::SEARCH)]
     Search(search::ParamsSearch),
@@ -64,6 +68,7 @@ impl Command {
             Self::Compare(args) => args.json,
             Self::Papers(args) => args.json,
             Self::Params(Params::Search(args)) => args.json,
+            Self::Params(Params::Show(args)) => args.json,
             Self::Fpga(command) => command.json(),
         }
     }
@@ -80,6 +85,7 @@ pub(crate) fn run(command: &Command, ui: &Ui) -> Result<(), LabError> {
         Command::Compare(args) => compare::run(args, ui),
         Command::Papers(args) => papers::run(args, &out),
         Command::Params(Params::Search(args)) => search::run(args, &out),
+        Command::Params(Params::Show(args)) => show::run(args, &out),
         Command::Fpga(command) => fpga::run(command, &out),
     }
 }

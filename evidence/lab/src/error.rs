@@ -2,6 +2,7 @@
 
 use crate::measure::compare::CompareError;
 use crate::measure::pdq::PdqBenchError;
+use crate::measure::set_file::SetFileError;
 use crate::measure::{BenchError, BuildError, Incomparable};
 use crate::trials::TrialError;
 use omr_client::DecodeError;
@@ -26,6 +27,9 @@ pub enum LabError {
     /// A paper's scheme has no set with this name.
     #[error(transparent)]
     Set(#[from] omr_papers::clear::SetError),
+    /// A parameter set cannot be read.
+    #[error(transparent)]
+    SetFile(#[from] SetFileError),
     /// A digest of this shape cannot be made.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -81,7 +85,7 @@ pub enum LabError {
     /// No paper has this name.
     #[error("expected one of the papers {}, found {:?}", .0.expected, .0.found)]
     Paper(Mismatch<String>),
-    /// The compared sets serve other schemes.
+    /// No compared set serves a scheme.
     #[error("expected one of the schemes of the sets, {}, found {}", .0.expected, .0.found)]
     NotServed(Mismatch<String>),
     /// Several recipients were requested for a scheme that serves each alone.
@@ -166,7 +170,10 @@ impl LabError {
             | Self::Figure { .. }
             | Self::NotServed(_)
             | Self::Paper(_) => Code::Usage,
-            Self::Board(..)
+            Self::SetFile(_)
+            | Self::Bench(BenchError::Set(_))
+            | Self::Compare(CompareError::File(_))
+            | Self::Board(..)
             | Self::Report(..)
             | Self::Questions(..)
             | Self::Unread(..)

@@ -224,6 +224,19 @@ Examples:
 
 Exits with 1 unless the pertinent messages are found, and no others.";
 
+/// The text below the help of `omr-lab params show`.
+pub(crate) const SHOW: &str = "\
+Examples:
+  omr-lab params show
+  omr-lab params show hybrid-v4 --toml > mine.toml
+  omr-lab params show mine.toml --json
+  omr-lab bench digest --params mine.toml --threads 1
+  omr-lab compare --params hybrid-v4,mine.toml --threads 1
+
+A file has a name that begins with `experimental-`, a base, which is a published set, and the fields that differ from it. \
+Numbers are near the base's. Clues, and keys of rings with a limit, are checked against their estimates; other keys must \
+be at least as secure as the base's. Servers and clients know published sets alone.";
+
 /// The text below the help of `omr-lab params search`.
 pub(crate) const SEARCH: &str = "\
 Examples:

@@ -20,6 +20,7 @@ mod recipients;
 mod report;
 mod rounds;
 pub mod search;
+pub mod set_file;
 mod setting;
 pub mod sizing;
 mod soak;

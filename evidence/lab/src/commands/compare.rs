@@ -27,7 +27,7 @@ pub(crate) struct Compare {
     /// Schemes, by their names in the table; all of at least 128 bits, or all of the sets, unless given
     #[arg(value_name = "SCHEME")]
     schemes: Vec<String>,
-    /// Parameter sets whose schemes are compared instead; several separated by commas
+    /// Parameter sets, or TOML files, whose schemes are compared instead; several separated by commas
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["allow_insecure", "quick"])]
     params: Vec<String>,
     /// Messages on the board
@@ -67,10 +67,10 @@ pub(crate) struct Compare {
 }
 
 pub(super) fn run(args: &Compare, ui: &Ui) -> Result<(), LabError> {
+    omr_console::start_threads(args.start.threads)?;
     let chosen = chosen(args)?;
     let work = work(args);
     super::bench::enough_messages(work.messages, work.pertinent)?;
-    omr_console::start_threads(args.start.threads)?;
     let kernels = ParamSet::named(SOPHOMR)?.clue().ring.kernels().name();
     let threads = rayon::current_num_threads();
     let mut all = Comparison::new(omr_console::build(), Machine::here(kernels), threads, work);

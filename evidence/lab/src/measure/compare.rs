@@ -6,6 +6,7 @@ mod entry;
 pub use contender::{Contender, contenders, named, of_set};
 pub use entry::{ClueKind, Entry, Sizes, Work};
 
+use crate::measure::set_file::SetFileError;
 use crate::measure::{BenchError, Machine, PaperBenchError};
 use omr_detector::Progress;
 use omr_papers::clear::SetError;
@@ -53,6 +54,9 @@ pub enum CompareError {
     /// The parameter set of a scheme of the product is invalid.
     #[error(transparent)]
     Params(#[from] ParamsError),
+    /// A parameter set of the product cannot be read.
+    #[error(transparent)]
+    File(#[from] SetFileError),
     /// A scheme of the product failed.
     #[error(transparent)]
     Bench(#[from] BenchError),

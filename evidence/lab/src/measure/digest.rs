@@ -2,6 +2,7 @@
 
 use crate::measure::cpu::process_seconds;
 use crate::measure::instant::Fixture;
+use crate::measure::set_file::SetFileError;
 use crate::measure::yardstick::Yardstick;
 use crate::measure::{Setting, Subject, Workload, failure_log2};
 use chacha20::ChaCha20Rng;
@@ -162,6 +163,9 @@ pub enum BenchError {
     /// The secret does not suit InstantOMR.
     #[error(transparent)]
     SecretKey(#[from] omr_client::SecretKeyError),
+    /// There is no such set.
+    #[error(transparent)]
+    Set(#[from] SetFileError),
     /// The set lacks an engine.
     #[error(transparent)]
     Params(#[from] omr_protocol::ParamsError),

@@ -1,11 +1,12 @@
 //! The parameters of a benchmark: arguments that many commands share, which are also fields in code.
 
+use crate::measure::set_file::{self, SetFileError};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use omr_console::args::{messages, threads};
 use omr_protocol::params::{DEFAULT, SOPHOMR};
 use omr_protocol::request::{MAX_BOUND, MAX_PAYLOAD_BYTES};
-use omr_protocol::{EngineKind, ParamSet, ParamsError, Scheme};
+use omr_protocol::{EngineKind, ParamSet, Scheme};
 use serde::Serialize;
 
 /// The limits of a digest.
@@ -45,7 +46,7 @@ pub struct Setting {
     #[command(flatten)]
     #[allow(missing_docs, reason = "clap would take it for the command's")]
     pub start: Start,
-    /// Parameter set; sophomr-v5, or hybrid-v4 for InstantOMR, unless given
+    /// Parameter set, or a TOML file; sophomr-v5, or hybrid-v4 for InstantOMR, unless given
     #[arg(long, value_name = "NAME")]
     pub params: Option<String>,
     /// Clues that are not bound to their payloads
@@ -107,13 +108,13 @@ impl Setting {
 
     /// Returns the parameter set.
     ///
-    /// Errors: `Unknown`.
-    pub fn set(&self) -> Result<ParamSet, ParamsError> {
+    /// Errors: those of [`set_file::set`].
+    pub fn set(&self) -> Result<ParamSet, SetFileError> {
         let own = match self.engine() {
             EngineKind::Sophomr => SOPHOMR,
             EngineKind::Instantomr | EngineKind::Rounds => DEFAULT,
         };
-        ParamSet::named(self.params.as_deref().unwrap_or(own))
+        set_file::set(self.params.as_deref().unwrap_or(own))
     }
 
     /// Returns the bytes of a payload, if the digest has payloads.

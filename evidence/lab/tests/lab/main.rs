@@ -7,6 +7,7 @@ mod common;
 mod compare;
 mod figures;
 mod fpga;
+mod sets;
 mod started;
 mod trials;
 mod trials_hostile;

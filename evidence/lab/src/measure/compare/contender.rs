@@ -1,19 +1,21 @@
 //! The compared schemes.
 
 use super::{ClueKind, CompareError, Entry, Work};
+use crate::measure::set_file;
 use crate::measure::{DigestBench, PaperBench, PaperKeys, RoundsBench, Setting, Shape, Start};
 use omr_detector::Progress;
 use omr_papers::clear::{PaperScheme, PaperSet, SetError};
 use omr_protocol::Mismatch;
-use omr_protocol::params::{SOPHOMR, SetSpec};
-use omr_protocol::{EngineKind, ParamSet, Scheme};
+use omr_protocol::params::SOPHOMR;
+use omr_protocol::{EngineKind, Scheme};
 
 /// A scheme with its parameter sets.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
     name: &'static str,
     engine: Engine,
-    set: &'static str,
+    /// The name of the set, or the path of a file.
+    set: String,
     tiny: &'static str,
 }
 
@@ -27,10 +29,10 @@ enum Engine {
 
 /// Returns every scheme with a set of at least 128 bits.
 pub fn contenders() -> Vec<Contender> {
-    let current = |scheme: Scheme, set, tiny| Contender {
+    let current = |scheme: Scheme, set: &str, tiny| Contender {
         name: scheme.name(),
         engine: Engine::Current(scheme),
-        set,
+        set: set.to_owned(),
         tiny,
     };
     let sophomr = |scheme| current(scheme, SOPHOMR, "insecure-tiny-v4");
@@ -50,24 +52,25 @@ pub fn contenders() -> Vec<Contender> {
     all.extend(PaperScheme::ALL.map(|scheme| Contender {
         name: scheme.name(),
         engine: Engine::Paper(scheme),
-        set: PaperSet::of(scheme).name,
+        set: PaperSet::of(scheme).name.to_owned(),
         tiny: tiny(scheme).expect("every scheme has a tiny set"),
     }));
     all
 }
 
-/// Returns the schemes with payloads that a parameter set of the product serves.
+/// Returns the schemes with payloads that a parameter set of the product, or of a file, serves.
 ///
-/// Errors: `Unknown`.
+/// Errors: `File`.
 pub fn of_set(set: &str) -> Result<Vec<Contender>, CompareError> {
-    let spec = SetSpec::named(set)?;
+    let known = set_file::set(set)?;
+    let spec = known.spec();
     let schemes = [Scheme::TwoRounds, Scheme::Sophomr, Scheme::Instantomr];
     let served = schemes.into_iter().filter(|scheme| spec.serves(*scheme));
     Ok(served
         .map(|scheme| Contender {
             name: scheme.name(),
             engine: Engine::Current(scheme),
-            set: spec.name,
+            set: set.to_owned(),
             tiny: spec.name,
         })
         .collect())
@@ -79,7 +82,7 @@ fn as_published() -> impl Iterator<Item = Contender> {
     sets.map(|set| Contender {
         name: set.name,
         engine: Engine::Paper(set.scheme),
-        set: set.name,
+        set: set.name.to_owned(),
         tiny: set.name,
     })
 }
@@ -93,7 +96,7 @@ pub fn named(name: &str, allow_insecure: bool) -> Result<Contender, CompareError
     let unknown = SetError::Unknown(Mismatch::new(known.join(", "), name.to_owned()));
     let found = all.into_iter().find(|it| it.name == name).ok_or(unknown)?;
     if let Engine::Paper(_) = found.engine {
-        PaperSet::named(found.set, allow_insecure)?;
+        PaperSet::named(&found.set, allow_insecure)?;
     }
     Ok(found)
 }
@@ -104,9 +107,9 @@ impl Contender {
         self.name
     }
 
-    /// Returns the name of the parameter set.
-    pub fn set(&self) -> &'static str {
-        self.set
+    /// Returns the name of the parameter set, or the path of its file.
+    pub fn set(&self) -> &str {
+        &self.set
     }
 
     /// Runs the scheme once with fresh keys.
@@ -118,7 +121,7 @@ impl Contender {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
-        let set = if work.tiny { self.tiny } else { self.set };
+        let set = if work.tiny { self.tiny } else { &self.set };
         match self.engine {
             Engine::Current(scheme) => self.current(scheme, set, work, seed, progress),
             Engine::Paper(scheme) => self.paper(scheme, set, work, seed, progress),
@@ -169,7 +172,7 @@ impl Contender {
         seed: u64,
         progress: &dyn Progress,
     ) -> Result<Entry, CompareError> {
-        let known = ParamSet::named(set)?;
+        let known = set_file::set(set)?;
         let (batch, miss, passes) = match *scheme.engines() {
             [EngineKind::Sophomr] => {
                 let params = known.sophomr()?;
