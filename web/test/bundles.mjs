@@ -59,8 +59,8 @@ const types = ["errors", "index", "node", "query", "recipient", "tables", "types
 assert.deepEqual(own, [
   "LICENSE-APACHE",
   "LICENSE-MIT",
-  "dist/LICENSES.txt",
   "README.md",
+  "dist/LICENSES.txt",
   ...types.map((name) => `dist/${name}.d.ts`),
   "package.json",
 ]);

@@ -50,10 +50,11 @@ stop() {
     wait "$server" || fail "expected a clean end, found status $?"
 }
 serve
-omr-page() { node -e "fetch('http://127.0.0.1:$port/mail/').then(async (page) => process.exit(page.ok && (await page.text()).includes('<title>') ? 0 : 1))"; }
-omr-page || fail "expected the page for letters at /mail/"
+node -e "fetch('http://127.0.0.1:$port/mail/').then(async (page) => {
+    process.exitCode = page.ok && (await page.text()).includes('<title>') ? 0 : 1;
+})" || fail "expected the page for letters at /mail/"
 stop
-[ -d /var/lib/omr/board ] || fail "expected a board in /var/lib/omr, found $(ls /var/lib/omr)"
+[ -s /var/lib/omr/meta.redb ] || fail "expected a board in /var/lib/omr, found $(ls /var/lib/omr)"
 
 dpkg --install /tmp/second.deb > /dev/null
 [ "$(dpkg-query --show --showformat '${Version}' omr)" = "$version+upgrade" ] || fail "expected an upgrade"
@@ -65,5 +66,5 @@ dpkg --purge omr > /dev/null
 for gone in /usr/bin/omr /etc/omr /usr/lib/systemd/system/omr.service /usr/share/omr; do
     [ ! -e "$gone" ] || fail "expected that $gone is gone"
 done
-[ -d /var/lib/omr/board ] || fail "expected the board after a purge, found $(ls /var/lib/omr)"
+[ -s /var/lib/omr/meta.redb ] || fail "expected the board after a purge, found $(ls /var/lib/omr)"
 INSIDE
