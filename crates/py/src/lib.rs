@@ -19,7 +19,6 @@ mod files;
 mod identity;
 mod inbox;
 mod message;
-mod network;
 mod open;
 mod pdq;
 mod post;
