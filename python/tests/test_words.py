@@ -123,7 +123,7 @@ def test_words_restore_an_inbox_with_letters_from_before(url, tmp_path):
 
 def test_birthdays_are_for_keys_that_are_made_again(url, tmp_path):
     end = omr.Client(url).board().messages
-    with pytest.raises(ValueError, match="birthday= with words="):
+    with pytest.raises(ValueError, match="birthday with words"):
         omr.Inbox.create(tmp_path / "new", url, birthday=0)
     words = omr.Words.generate()
     with pytest.raises(ValueError, match=f"at most {end}, .* found {end + 1}"):

@@ -4,12 +4,12 @@ use crate::buffer::Bytes;
 use crate::digest::Digest;
 use crate::fault::{Fault, check_params};
 use crate::files::Given;
-use crate::network::Network;
 use crate::pickle::{Pickled, as_fields};
 use crate::post::{Post, parts, writer};
 use crate::rounds::{FetchAnswer, FetchQuery, Scan};
 use crate::running::{Watch, run};
 use crate::sets::set;
+use omr_binding::{BindingError, Network};
 use omr_client::os_rng;
 use omr_protocol::{Mismatch, Scheme};
 use omr_remote::v1::{self, CreateJobRequest, Job, JobState};
@@ -329,7 +329,7 @@ impl Connection {
         watch: &Watch,
         call: impl Future<Output = Result<T, RemoteError>>,
     ) -> Result<T, Fault> {
-        self.network.wait(watch, call)
+        Ok(self.network.wait(watch, call)?)
     }
 
     /// Returns the file of a digest. A job whose caller stops waiting is cancelled, as nobody else knows it.
@@ -338,7 +338,7 @@ impl Connection {
     fn made(&self, watch: &Watch, request: &CreateJobRequest) -> Result<Vec<u8>, Fault> {
         let job = self.wait(watch, self.inner.create_job(request))?;
         let file = self.wait(watch, self.awaited(watch, &job));
-        if let Err(Fault::Stopped) = file {
+        if let Err(Fault::Binding(BindingError::Stopped)) = file {
             let start = Instant::now();
             let cancel = self.inner.cancel_job(&job.job_id);
             // A server that does not receive this call makes the digest in vain.

@@ -1,10 +1,12 @@
 //! The errors of calls from Python.
 
+use omr_binding::BindingError;
 use omr_board::LocalError;
 use omr_client::letter::LetterError;
 use omr_client::locked::LockError;
 use omr_client::{DecodeError, MakeKeyError, SecretKeyError, WordsError};
 use omr_detector::DetectorError;
+use omr_mail::MailError;
 use omr_protocol::clue::ClueKindError;
 use omr_protocol::frame::{FrameError, FrameHeader};
 use omr_protocol::instantomr::{OtherHistory, SessionError};
@@ -16,6 +18,7 @@ use omr_protocol::{
     ClueError, ClueKind, DetectionKeyError, DigestError, EngineKind, Mismatch, ParamsError,
     PlanError, Sealing,
 };
+use omr_remote::RemoteError;
 use omr_store::StoreError;
 use std::io;
 
@@ -38,9 +41,6 @@ pub(crate) enum Fault {
     /// A secret key is invalid.
     #[error(transparent)]
     Secret(#[from] SecretKeyError),
-    /// The words make no keys.
-    #[error(transparent)]
-    Words(#[from] WordsError),
     /// The secrets of periods are not those of the secret key.
     #[error(transparent)]
     Periods(#[from] PeriodError),
@@ -53,9 +53,6 @@ pub(crate) enum Fault {
     /// A session's file is invalid.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A file under a passphrase cannot be opened.
-    #[error(transparent)]
-    Lock(#[from] LockError),
     /// The secret is under a passphrase that was not given.
     #[error("the secret key is under a passphrase, found none: pass passphrase=")]
     NoPassphrase,
@@ -163,35 +160,12 @@ pub(crate) enum Fault {
     /// The hash has a wrong length.
     #[error("expected the hash of a key, {} bytes, found {}", .0.expected, .0.found)]
     Hash(Mismatch<usize>),
-    /// A call of a server failed.
+    /// A call of a server, an identity, its inbox, or the system failed.
     #[error(transparent)]
-    Remote(#[from] omr_remote::RemoteError),
+    Binding(#[from] BindingError),
     /// The client was closed.
     #[error("the client is closed: make another one")]
     ClientClosed,
-    /// An identity, its inbox or its letters failed.
-    #[error(transparent)]
-    Mail(#[from] omr_mail::MailError),
-    /// A birthday was given for keys that nobody can have written to.
-    #[error(
-        "expected birthday= with words=, or with keys in the home, found it for new keys, which begin at the board's end"
-    )]
-    BirthdayOfNew,
-    /// The board is shorter than the birthday.
-    #[error("expected a birthday of at most {}, the messages that the board has had, found {}", .0.expected, .0.found)]
-    Birthday(Mismatch<u64>),
-    /// The inbox was closed.
-    #[error("the inbox is closed: open it again")]
-    InboxClosed,
-    /// Another fetch is under way.
-    #[error("a fetch or a watch of this inbox is under way: end it first")]
-    Fetching,
-    /// Another program fetched into the inbox when it was opened.
-    #[error(
-        "another program fetched into this inbox when it was opened: letters are listed and read, nothing is fetched or \
-         asked for; close the inbox and open it again when that program has closed it"
-    )]
-    Beside,
     /// The interval between fetches is invalid.
     #[error("expected a time between fetches of at least 0.001 seconds, found {0}")]
     Period(f64),
@@ -251,7 +225,7 @@ pub(crate) enum Fault {
     Python(pyo3::PyErr),
     /// The server did not answer, but may answer later.
     #[error(transparent)]
-    Passing(omr_remote::RemoteError),
+    Passing(RemoteError),
     /// The server does not accept this worker.
     #[error(transparent)]
     Worker(omr_worker::WorkerError),
@@ -286,12 +260,36 @@ pub(crate) enum Fault {
     /// The system refused to start threads.
     #[error("starting threads")]
     Pool(#[from] rayon::ThreadPoolBuildError),
-    /// The caller stopped the work.
-    #[error("stopped")]
-    Stopped,
-    /// The system failed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
+}
+
+impl From<MailError> for Fault {
+    fn from(error: MailError) -> Self {
+        BindingError::from(error).into()
+    }
+}
+
+impl From<RemoteError> for Fault {
+    fn from(error: RemoteError) -> Self {
+        BindingError::from(error).into()
+    }
+}
+
+impl From<LockError> for Fault {
+    fn from(error: LockError) -> Self {
+        BindingError::from(error).into()
+    }
+}
+
+impl From<WordsError> for Fault {
+    fn from(error: WordsError) -> Self {
+        BindingError::from(error).into()
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        BindingError::from(error).into()
+    }
 }
 
 // The error is not a source, since the message contains its text.
@@ -305,7 +303,7 @@ impl From<omr_worker::WorkerError> for Fault {
     fn from(error: omr_worker::WorkerError) -> Self {
         match error {
             omr_worker::WorkerError::Remote(error) if error.is_passing() => Self::Passing(error),
-            omr_worker::WorkerError::Remote(error) => Self::Remote(error),
+            omr_worker::WorkerError::Remote(error) => error.into(),
             other => Self::Worker(other),
         }
     }
@@ -316,7 +314,7 @@ impl From<MakeKeyError> for Fault {
         match error {
             MakeKeyError::Secret(error) => Self::Secret(error),
             MakeKeyError::Key(error) => Self::Key(error),
-            _ => Self::Stopped,
+            _ => BindingError::Stopped.into(),
         }
     }
 }

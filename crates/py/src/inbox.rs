@@ -1,9 +1,7 @@
 //! The inbox of an identity in a home folder: a thin layer over `omr-mail`.
 
-mod again;
 mod canary;
 mod contacts;
-mod fetch;
 mod letter;
 mod place;
 mod watch;
@@ -14,18 +12,16 @@ pub(crate) use watch::Watch;
 
 use crate::buffer::Bytes;
 use crate::fault::Fault;
-use crate::network::Network;
 use crate::raise::with_advice;
 use crate::running::run;
 use crate::words::Words;
 use contacts::To;
-use fetch::{OpenInbox, letters_of};
-use letter::{conversations, short};
-use omr_mail::{
-    Identity, Letter, MAX_LEVELS, MailError, Mailbox, NewIdentity, Reply, Rules, delete, register,
-    stated,
+use letter::conversations;
+use omr_binding::{
+    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, register, short_address,
 };
-use omr_protocol::{ClueKind, Mismatch, Scheme, Sealing};
+use omr_mail::{MAX_LEVELS, NewIdentity, delete};
+use omr_protocol::{ClueKind, Scheme, Sealing};
 use place::{Place, located, own_server};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -84,7 +80,7 @@ impl Inbox {
         let scheme: Option<Scheme> = scheme.map(str::parse).transpose().map_err(Fault::from)?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
         let clues: ClueKind = clues.parse().map_err(Fault::from)?;
-        let wanted = NewIdentity {
+        let new = NewIdentity {
             params: String::new(),
             scheme,
             clues,
@@ -100,30 +96,14 @@ impl Inbox {
         let home = at.dir().to_owned();
         run(py, &None, progress, |watch| {
             let (server, network) = (place.server()?, Network::new(proxy.as_deref())?);
-            let client = network.connect(server.endpoint())?;
-            // Words, and keys of `omr keygen` that are in the folder, may have older letters.
-            let is_old = words.is_some() || at.has_keys();
-            let for_board = wanted.for_board(&client, params.as_deref(), sealing);
-            let (new, end) = network.wait(watch, for_board)?;
-            check_birthday(birthday, is_old, end.length)?;
-            watch.at("making keys", 0, 1);
-            let mut identity = match words {
-                Some(words) => Identity::of_words(&at, &new, words)?,
-                None => Identity::create(&at, &new)?,
+            let wanted = Wanted {
+                new,
+                params: params.as_deref(),
+                sealing,
+                words,
+                birthday,
             };
-            if at.passphrase().is_some() && !at.is_locked()? {
-                at.set_passphrase(at.passphrase())?;
-            }
-            match birthday {
-                Some(birthday) => identity.born_at(birthday)?,
-                // The first fetch looks at the whole board.
-                None if is_old => {}
-                None => identity.begin_at(&end)?,
-            }
-            at.set_server(&server)?;
-            let report = |_: &str, done, all| watch.at("uploading key", done, all);
-            network.wait(watch, register(&mut identity, &client, report))?;
-            Ok(OpenInbox::new(Mailbox::open(identity)?, server, network))
+            Ok(create(&at, server, network, wanted, watch)?)
         })
         .and_then(|opened| Self::of(py, home, opened))
     }
@@ -150,12 +130,7 @@ impl Inbox {
                 Some(url) => Place { url, token, ca }.server()?,
                 None => own_server(&at, token)?,
             };
-            let mut identity = Identity::open(&at)?;
-            at.set_server(&server)?;
-            let client = network.connect(server.endpoint())?;
-            let report = |_: &str, done, all| watch.at("uploading key", done, all);
-            network.wait(watch, register(&mut identity, &client, report))?;
-            Ok(OpenInbox::new(Mailbox::open(identity)?, server, network))
+            Ok(register(&at, server, network, watch)?)
         })
         .and_then(|opened| Self::of(py, home, opened))
     }
@@ -176,14 +151,7 @@ impl Inbox {
         let at = located(home, passphrase)?;
         let home = at.dir().to_owned();
         run(py, &None, None, |_| {
-            let network = Network::new(proxy.as_deref())?;
-            let identity = Identity::open(&at)?;
-            let mailbox = match Mailbox::open(identity.clone()) {
-                Err(MailError::Busy) => Mailbox::beside(identity)?,
-                opened => opened?,
-            };
-            let server = own_server(&at, token)?;
-            Ok(OpenInbox::new(mailbox, server, network))
+            Ok(open(&at, token, Network::new(proxy.as_deref())?)?)
         })
         .and_then(|opened| Self::of(py, home, opened))
     }
@@ -231,15 +199,10 @@ impl Inbox {
     #[pyo3(signature = (*, progress=None))]
     fn take(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Taken> {
         let opened = self.fetching()?;
-        let (taken, warnings) = run(py, &None, progress, |watch| {
-            let _turn = opened.turn()?;
-            let fetched = opened.network.wait(watch, opened.fetch(false, watch));
-            // Digests that were collected before a failure are decoded too: that needs no call to the server.
-            let taken = opened.take_in()?;
-            Ok((taken, fetched?))
+        let taken = run(py, &None, progress, |watch| {
+            Ok(opened.take(with_advice, watch)?)
         })?;
-        let all = warnings.iter().chain(&taken.warnings);
-        all.into_iter().try_for_each(|text| warn(py, text))?;
+        taken.warnings.iter().try_for_each(|text| warn(py, text))?;
         Taken::new(py, taken)
     }
 
@@ -263,7 +226,7 @@ impl Inbox {
     #[pyo3(signature = (*, all=false))]
     fn letters(&self, py: Python<'_>, all: bool) -> PyResult<Vec<Py<InboxLetter>>> {
         let opened = self.inner()?;
-        let letters = py.detach(|| letters_of(&opened.mailbox.inbox, all, |_| true))?;
+        let letters = py.detach(|| opened.letters(all)).map_err(Fault::from)?;
         letter::objects(py, letters)
     }
 
@@ -310,14 +273,16 @@ impl Inbox {
         let opened = self.inner()?;
         let muted = py.detach(|| opened.mailbox.inbox.muted());
         let muted = muted.map_err(Fault::from)?.into_iter();
-        Ok(muted.filter_map(|sender| short(&sender, None)).collect())
+        Ok(muted
+            .filter_map(|sender| short_address(&sender, None))
+            .collect())
     }
 
     /// Returns all letters by conversation, in the order of their first ones. A letter of no conversation is one by
     /// itself.
     fn conversations(&self, py: Python<'_>) -> PyResult<Vec<Vec<Py<InboxLetter>>>> {
         let opened = self.inner()?;
-        let letters = py.detach(|| letters_of(&opened.mailbox.inbox, true, |_| true))?;
+        let letters = py.detach(|| opened.letters(true)).map_err(Fault::from)?;
         let groups = conversations(letters).into_iter();
         groups.map(|group| letter::objects(py, group)).collect()
     }
@@ -345,7 +310,9 @@ impl Inbox {
     /// The detector learns that the old bound was too small.
     fn raise_bound(&self, py: Python<'_>, bound: u32) -> PyResult<usize> {
         let opened = self.fetching()?;
-        run(py, &None, None, |watch| opened.raise_bound(bound, watch))
+        run(py, &None, None, |watch| {
+            Ok(opened.raise_bound(bound, watch)?)
+        })
     }
 
     /// Has the next fetch request all ranges again whose digests did not decode, which the detector learns.
@@ -370,7 +337,7 @@ impl Inbox {
     ) -> PyResult<usize> {
         let opened = self.fetching()?;
         run(py, &None, None, |watch| {
-            opened.again(start..end, bound, by, watch)
+            Ok(opened.again(start..end, bound, by, watch)?)
         })
     }
 
@@ -385,7 +352,7 @@ impl Inbox {
     fn post_canary(&self, py: Python<'_>) -> PyResult<()> {
         let opened = self.inner()?;
         let warning = run(py, &None, None, |watch| {
-            opened.network.wait(watch, opened.post_canary())
+            Ok(opened.network.wait(watch, opened.post_canary())?)
         })?;
         warning.map_or(Ok(()), |text| warn(py, text))
     }
@@ -413,7 +380,7 @@ impl Inbox {
     fn add_contact(&self, py: Python<'_>, name: &str, address: To) -> PyResult<()> {
         let opened = self.inner()?;
         run(py, &None, None, |watch| {
-            let address = opened.address(&address, watch)?;
+            let address = address.found(&opened, watch)?;
             Ok(opened.mailbox.identity.home.add_contact(name, &address)?)
         })
     }
@@ -445,24 +412,17 @@ impl Inbox {
     ) -> PyResult<Vec<u64>> {
         let opened = self.inner()?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
-        let letter = Letter {
+        let letter = Outgoing {
             name,
             content: data.to_vec(),
-            header: stated(signed, None, subject, media_type),
+            subject,
+            media_type,
+            sealing,
+            large,
         };
         run(py, &None, None, |watch| {
-            let to = opened.address(&to, watch)?;
-            let signer = if signed {
-                Some(opened.mailbox.identity.signer()?)
-            } else {
-                None
-            };
-            let rules = Rules {
-                sealing,
-                large,
-                signer: signer.as_ref(),
-            };
-            opened.send(&to, letter, &rules, watch)
+            let to = to.found(&opened, watch)?;
+            Ok(opened.send(&to, letter, signed, watch)?)
         })
     }
 
@@ -485,22 +445,16 @@ impl Inbox {
         let opened = self.inner()?;
         let sealing: Option<Sealing> = sealing.map(str::parse).transpose().map_err(Fault::from)?;
         let number = letter.get().number;
-        let content = data.to_vec();
+        let letter = Outgoing {
+            name,
+            content: data.to_vec(),
+            subject,
+            media_type,
+            sealing,
+            large,
+        };
         run(py, &None, None, |watch| {
-            let reply = Reply::to(&opened.mailbox.inbox, number)?;
-            let to = opened.found(&reply.to, watch)?;
-            let signer = opened.mailbox.identity.signer()?;
-            let letter = Letter {
-                name,
-                content,
-                header: stated(true, Some(&reply), subject, media_type),
-            };
-            let rules = Rules {
-                sealing,
-                large,
-                signer: Some(&signer),
-            };
-            opened.send(&to, letter, &rules, watch)
+            Ok(opened.reply(number, letter, watch)?)
         })
     }
 
@@ -552,7 +506,7 @@ impl Inbox {
     /// Errors: `InboxClosed`.
     fn inner(&self) -> Result<Arc<OpenInbox>, Fault> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.clone().ok_or(Fault::InboxClosed)
+        open.clone().ok_or(BindingError::InboxClosed.into())
     }
 
     /// Returns the open inbox for a call that fetches, decodes, or changes requests.
@@ -560,22 +514,8 @@ impl Inbox {
     /// Errors: `InboxClosed`; `Beside` where another program fetched when this inbox was opened.
     fn fetching(&self) -> Result<Arc<OpenInbox>, Fault> {
         let opened = self.inner()?;
-        if opened.mailbox.inbox.fetches() {
-            Ok(opened)
-        } else {
-            Err(Fault::Beside)
-        }
-    }
-}
-
-/// Checks that a birthday is for keys that may have letters, and not beyond the end of the board.
-///
-/// Errors: `BirthdayOfNew`, `Birthday`.
-fn check_birthday(birthday: Option<u64>, is_old: bool, end: u64) -> Result<(), Fault> {
-    match birthday {
-        Some(_) if !is_old => Err(Fault::BirthdayOfNew),
-        Some(found) if found > end => Err(Fault::Birthday(Mismatch::new(end, found))),
-        _ => Ok(()),
+        opened.check_fetches()?;
+        Ok(opened)
     }
 }
 

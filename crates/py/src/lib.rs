@@ -21,7 +21,6 @@ mod files;
 mod identity;
 mod inbox;
 mod message;
-mod network;
 mod open;
 mod pdq;
 mod pickle;

@@ -5,6 +5,7 @@
 //! a second, while another thread works, which never waits for the interpreter.
 
 use crate::fault::Fault;
+use omr_binding::BindingError;
 use omr_detector::Progress;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -57,7 +58,7 @@ impl Watch {
     /// Errors: `Stopped` once the caller has stopped it.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if self.is_stopped() {
-            Err(Fault::Stopped)
+            Err(BindingError::Stopped.into())
         } else {
             Ok(())
         }
@@ -73,6 +74,16 @@ impl Progress for Watch {
         if let Some(stage) = self.stages().last_mut() {
             stage.done += steps;
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+impl omr_binding::Watch for Watch {
+    fn at(&self, stage: &str, done: u64, total: u64) {
+        self.at(stage.to_owned(), done, total);
     }
 
     fn is_stopped(&self) -> bool {
@@ -164,7 +175,7 @@ pub(crate) fn hearing<T: Send>(
     beside(py, threads, hear, &mut |watch| {
         done = work.take().map(|work| work(watch));
     })?;
-    Ok(done.unwrap_or(Err(Fault::Stopped))?)
+    Ok(done.unwrap_or(Err(BindingError::Stopped.into()))?)
 }
 
 /// Runs work of any type on another thread; it is compiled once for all types.

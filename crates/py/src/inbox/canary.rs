@@ -1,9 +1,7 @@
 //! Letters to oneself; their absence shows that a detector leaves letters out.
 
-use super::fetch::OpenInbox;
-use crate::fault::Fault;
 use crate::pickle::{Pickled, as_fields};
-use omr_mail::{CanaryState, canary_client, post_canary};
+use omr_mail::CanaryState;
 use pyo3::prelude::*;
 
 /// A letter to oneself; its absence shows that a detector leaves letters out.
@@ -48,20 +46,5 @@ impl From<omr_mail::Canary> for Canary {
             .to_owned(),
             missing_from: canary.missing_from.map(|range| (range.start, range.end)),
         }
-    }
-}
-
-impl OpenInbox {
-    /// Posts a canary, without the token if the server accepts posts without one. Returns a warning for the program's
-    /// log, if there is one.
-    ///
-    /// Errors: `Mail`.
-    pub(super) async fn post_canary(&self) -> Result<Option<&'static str>, Fault> {
-        let connect = |endpoint| self.network.connect(endpoint).map_err(Fault::from);
-        let (client, is_known) = canary_client(&self.server, connect).await?;
-        post_canary(&client, &self.mailbox.identity, &self.mailbox.inbox).await?;
-        Ok(is_known.then_some(
-            "the server takes posts with a token only: it can tell canaries from other people's letters",
-        ))
     }
 }

@@ -4,24 +4,10 @@
     reason = "pickle makes letters and ranges of all their fields"
 )]
 
-use super::fetch::Decoded;
 use crate::pickle::{Pickled, as_fields};
-use omr_mail::{Listed, ShortAddress};
-use omr_protocol::from_hex;
+use omr_binding::{Decoded, Received, genuine_sender, is_forged};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
-
-/// A letter with its content.
-pub(super) struct Received {
-    pub(super) listed: Listed,
-    pub(super) data: Vec<u8>,
-}
-
-impl Received {
-    fn thread(&self) -> Option<&str> {
-        self.listed.header.as_ref()?.thread.as_deref()
-    }
-}
 
 /// A letter of an inbox; `retired` is the name of the address to which it was written, if that was replaced since.
 #[pyclass(frozen, get_all, new = "from_fields", module = "omr")]
@@ -95,8 +81,6 @@ impl InboxLetter {
 pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py<InboxLetter>>> {
     let object = |Received { listed, data }| {
         let header = listed.header.unwrap_or_default();
-        let forged = header.sender.as_ref().is_some_and(|sender| !sender.genuine);
-        let genuine = header.sender.filter(|sender| sender.genuine);
         let letter = InboxLetter {
             number: listed.number,
             index: listed.index,
@@ -105,8 +89,8 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
             fetched: listed.fetched,
             read: listed.read,
             retired: listed.retired,
-            sender: genuine.and_then(|sender| short(&sender.fingerprint, sender.server)),
-            forged,
+            sender: genuine_sender(&header),
+            forged: is_forged(&header),
             thread: header.thread,
             subject: header.subject,
             media_type: header.media_type,
@@ -117,10 +101,8 @@ pub(super) fn objects(py: Python<'_>, letters: Vec<Received>) -> PyResult<Vec<Py
     letters.into_iter().map(object).collect()
 }
 
-/// Returns the short address of a fingerprint in hexadecimal digits.
-pub(super) fn short(fingerprint: &str, server: Option<String>) -> Option<String> {
-    let fingerprint = from_hex(fingerprint)?;
-    Some(ShortAddress::new(fingerprint, server).to_string())
+fn thread(letter: &Received) -> Option<&str> {
+    letter.listed.header.as_ref()?.thread.as_deref()
 }
 
 /// Returns letters by conversation, in the order of their first letters. A letter of no conversation is one by itself.
@@ -128,8 +110,8 @@ pub(super) fn conversations(letters: Vec<Received>) -> Vec<Vec<Received>> {
     let mut groups: Vec<Vec<Received>> = Vec::new();
     for letter in letters {
         let mut known = groups.iter_mut();
-        let thread = letter.thread();
-        match known.find(|group| thread.is_some() && group[0].thread() == thread) {
+        let own = thread(&letter);
+        match known.find(|group| own.is_some() && thread(&group[0]) == own) {
             Some(group) => group.push(letter),
             None => groups.push(vec![letter]),
         }

@@ -1,12 +1,12 @@
 //! Fetches at fixed times. They run on a thread of their own, whatever Python does with the letters: what the server
 //! sees, and when, does not depend on what was found. Letters are decoded on the thread that requests them.
 
-use super::fetch::{Decoded, OpenInbox};
 use super::letter::{InboxLetter, objects};
 use super::warn;
 use crate::fault::Fault;
 use crate::raise::with_advice;
 use crate::running::run;
+use omr_binding::{BindingError, Decoded, OpenInbox};
 use omr_client::os_rng;
 use omr_mail::{Grid, close_session, next_canary};
 use pyo3::prelude::*;
@@ -237,7 +237,7 @@ impl Schedule {
         loop {
             tokio::time::sleep(next_canary(rate, &mut os_rng())).await;
             let warning = match self.opened.post_canary().await {
-                Err(Fault::Mail(error)) if error.is_passing() => {
+                Err(BindingError::Mail(error)) if error.is_passing() => {
                     Some(format!("canary: {}", with_advice(&error)))
                 }
                 // A warning that holds for every canary is logged once.
@@ -257,25 +257,30 @@ impl Schedule {
         let mut before = Vec::new();
         while left != Some(0) {
             tokio::time::sleep(self.plan.grid.wait(SystemTime::now())).await;
-            let nobody = crate::running::Watch::default();
-            let warnings = match self.opened.fetch(self.plan.session, &nobody).await {
+            let warnings = match self.fetched().await {
                 Ok(warnings) if warnings == before => Vec::new(),
                 Ok(warnings) => {
                     before.clone_from(&warnings);
                     warnings
                 }
-                Err(Fault::Mail(error)) if error.is_passing() => {
+                Err(BindingError::Mail(error)) if error.is_passing() => {
                     vec![format!(
                         "{}; trying again at the next tick",
                         with_advice(&error)
                     )]
                 }
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             };
             let _ = to.send(Ok(warnings));
             left = left.map(|left| left - 1);
         }
         Ok(())
+    }
+
+    async fn fetched(&self) -> Result<Vec<String>, BindingError> {
+        let nobody = crate::running::Watch::default();
+        let session = self.plan.session;
+        self.opened.fetch(session, with_advice, &nobody).await
     }
 
     async fn farewell(&self) -> Result<(), Fault> {

@@ -5,8 +5,8 @@ use super::query::Query;
 use super::rows::Rows;
 use super::table::Schema;
 use crate::fault::Fault;
-use crate::network::Network;
 use crate::running::{Watch, run};
+use omr_binding::Network;
 use omr_disk::temporary::{Access, temporary};
 use omr_pdq::Public;
 use omr_remote::{Endpoint, Stage};
@@ -37,7 +37,7 @@ impl Server {
             ca_certificate: ca.map(std::fs::read).transpose()?,
             ..Endpoint::new(url.clone())
         };
-        let network = Network::new(proxy)?;
+        let network = Network::new(proxy).map_err(Fault::from)?;
         let client = network.connect(endpoint).map_err(Fault::from)?;
         Ok(Self {
             url,
@@ -49,7 +49,7 @@ impl Server {
     /// Returns the names of the tables.
     fn tables(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let listed = run(py, &None, None, |watch| {
-            self.network.wait(watch, self.client.tables())
+            Ok(self.network.wait(watch, self.client.tables())?)
         })?;
         Ok(listed.tables.into_iter().map(|table| table.name).collect())
     }
@@ -68,7 +68,7 @@ impl Server {
     fn register<'py>(&self, py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
         let (hash, _) = run(py, &None, None, |watch| {
             let upload = self.client.upload_evaluation_key(&path);
-            self.network.wait(watch, upload)
+            Ok(self.network.wait(watch, upload)?)
         })?;
         Ok(PyBytes::new(py, &hash))
     }

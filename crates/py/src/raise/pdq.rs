@@ -1,7 +1,8 @@
 //! The exceptions of errors of private queries.
 
-use super::{Class, Field, bare, both, frame};
+use super::{Class, bare, both};
 use crate::fault::Fault;
+use omr_binding::{Flat, Value};
 use omr_pdq::{AnswerError, KeyError, QueryFileError, ServerError, TableFileError};
 use omr_table::{FileError, ImportError};
 
@@ -10,10 +11,10 @@ pub(super) fn class(fault: Fault) -> Result<Class, std::io::Error> {
     Ok(match fault {
         Fault::PdqParams(_) => bare("ParamsError"),
         Fault::PdqPlan(_) | Fault::Query(_) => bare("QueryError"),
-        Fault::PdqKey(KeyError::Frame(error)) => return frame(error),
-        Fault::QueryFile(QueryFileError::Frame(error)) => return frame(error),
+        Fault::PdqKey(KeyError::Frame(error)) => Flat::try_from(error)?.into(),
+        Fault::QueryFile(QueryFileError::Frame(error)) => Flat::try_from(error)?.into(),
         Fault::QueryFile(QueryFileError::Schema(ids)) => both("QueryError", ids),
-        Fault::Answer(AnswerError::Frame(error)) => return frame(error),
+        Fault::Answer(AnswerError::Frame(error)) => Flat::try_from(error)?.into(),
         Fault::PdqServer(ServerError::Query(QueryFileError::Key(ids))) => {
             both("OtherKeyError", ids)
         }
@@ -21,7 +22,7 @@ pub(super) fn class(fault: Fault) -> Result<Class, std::io::Error> {
         Fault::TableFile(TableFileError::Clear(FileError::Io(_, error)))
         | Fault::ClearTable(FileError::Io(_, error))
         | Fault::Import(ImportError::Io(error)) => return Err(error),
-        Fault::TableFile(TableFileError::Frame(error)) => return frame(error),
+        Fault::TableFile(TableFileError::Frame(error)) => Flat::try_from(error)?.into(),
         Fault::PdqKey(_)
         | Fault::QueryFile(_)
         | Fault::Answer(_)
@@ -39,11 +40,14 @@ pub(super) fn class(fault: Fault) -> Result<Class, std::io::Error> {
 fn rows(error: omr_pdq::DecodeError) -> Class {
     match error {
         omr_pdq::DecodeError::Overflow { bound, found } => {
-            let fields = vec![
-                ("count", Field::Number(found)),
-                ("bound", Field::Number(bound as u64)),
+            let values = vec![
+                ("count", Value::Number(found)),
+                ("bound", Value::Number(bound as u64)),
             ];
-            ("RowsOverflowError", fields)
+            Class {
+                name: "RowsOverflowError".to_owned(),
+                values,
+            }
         }
         omr_pdq::DecodeError::Key(ids) => both("OtherKeyError", ids),
         _ => bare("DecodeError"),

@@ -7,6 +7,7 @@ use crate::detector::bounds;
 use crate::fault::Fault;
 use crate::running::run;
 use crate::sets::set;
+use omr_binding::BindingError;
 use omr_protocol::ParamSet;
 use omr_remote::v1::{self, FailRequest, LeaseRequest, Part, RenewRequest};
 use omr_remote::{RemoteError, random_id};
@@ -114,7 +115,7 @@ impl Leases {
         let wanted = run(py, &None, None, |watch| {
             let renewed = self.client.wait(watch, self.client.inner.renew(&request));
             match passing(renewed) {
-                Err(Fault::Remote(RemoteError::NotFound(..))) => Ok(None),
+                Err(Fault::Binding(BindingError::Remote(RemoteError::NotFound(..)))) => Ok(None),
                 renewed => renewed.map(Some),
             }
         })?;
@@ -215,7 +216,7 @@ impl Leases {
 /// Turns a failure that may pass, such as a restart of the server, into `Passing`.
 fn passing<T>(done: Result<T, Fault>) -> Result<T, Fault> {
     done.map_err(|fault| match fault {
-        Fault::Remote(error) if error.is_passing() => Fault::Passing(error),
+        Fault::Binding(BindingError::Remote(error)) if error.is_passing() => Fault::Passing(error),
         other => other,
     })
 }

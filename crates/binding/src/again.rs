@@ -1,8 +1,6 @@
 //! A person's requests for ranges that did not arrive whole; the next fetch makes them.
 
-use super::fetch::OpenInbox;
-use crate::fault::Fault;
-use crate::running::Watch;
+use crate::{BindingError, OpenInbox, Watch};
 use std::num::NonZeroU64;
 use std::ops::Range;
 
@@ -10,7 +8,7 @@ impl OpenInbox {
     /// Has the next fetch request overflowed ranges with this bound. Returns the number of ranges.
     ///
     /// Errors: `Mail`, `Stopped`.
-    pub(super) fn raise_bound(&self, bound: u32, watch: &Watch) -> Result<usize, Fault> {
+    pub fn raise_bound(&self, bound: u32, watch: &impl Watch) -> Result<usize, BindingError> {
         self.check_bound(bound, watch)?;
         Ok(self.mailbox.inbox.raise_bound(bound)?)
     }
@@ -19,13 +17,13 @@ impl OpenInbox {
     /// another is given. Returns the number of requests.
     ///
     /// Errors: `Mail`, `Stopped`.
-    pub(super) fn again(
+    pub fn again(
         &self,
         range: Range<u64>,
         bound: Option<u32>,
         by: Option<NonZeroU64>,
-        watch: &Watch,
-    ) -> Result<usize, Fault> {
+        watch: &impl Watch,
+    ) -> Result<usize, BindingError> {
         let asked = bound.unwrap_or(self.mailbox.identity.profile.bound);
         self.check_bound(asked, watch)?;
         let most = by.map_or(u64::MAX, NonZeroU64::get);
@@ -33,7 +31,7 @@ impl OpenInbox {
     }
 
     /// Checks a bound against the identity's keys and the server before anything is recorded.
-    fn check_bound(&self, bound: u32, watch: &Watch) -> Result<(), Fault> {
+    fn check_bound(&self, bound: u32, watch: &impl Watch) -> Result<(), BindingError> {
         let client = self.client()?;
         let limits = self.network.wait(watch, client.limits())?;
         Ok(self.mailbox.identity.check_bound(bound, &limits)?)

@@ -1,52 +1,8 @@
-//! The exceptions of errors of mail, and advice: the argument or the method that helps.
+//! Advice for errors of mail: the argument or the method that helps.
 
-use super::{Class, Field, bare, both, clue, decode, digest, frame, key, plan, remote, secret};
 use omr_errors::chain;
-use omr_mail::{MailError, MailErrorKind};
+use omr_mail::MailError;
 use omr_protocol::ClueKind;
-use std::io;
-
-/// Returns the class of an error and its fields, or the system's error where that is the cause.
-pub(super) fn class(error: MailError) -> Result<Class, io::Error> {
-    let name = match error.kind() {
-        MailErrorKind::File => "FileError",
-        MailErrorKind::Passphrase => "PassphraseError",
-        MailErrorKind::Params => "ParamsError",
-        MailErrorKind::Plan => "PlanError",
-        MailErrorKind::Board => "BoardError",
-        MailErrorKind::Address => "AddressError",
-        MailErrorKind::Letter => "LetterError",
-        MailErrorKind::Inbox => "InboxError",
-        MailErrorKind::Busy => "InboxBusyError",
-        MailErrorKind::Decode => "DecodeError",
-        MailErrorKind::Remote => "ServerError",
-        _ => "IdentityError",
-    };
-    Ok(match error {
-        MailError::File(_, error) => return Err(error),
-        MailError::Remote(error) => return remote(error),
-        MailError::Frame(error) => return frame(error),
-        MailError::Clue(error) => return clue(error),
-        MailError::Secret(error) => return secret(error),
-        MailError::DetectionKey(error) => return key(error),
-        MailError::Digest(error) => return digest(error),
-        MailError::Decode(error) => decode(error),
-        MailError::Plan(error) => plan(&error),
-        MailError::OtherParams(names) | MailError::AddressParams(names) => {
-            both("OtherParamsError", names)
-        }
-        MailError::OtherSealing(sealings) => both(name, sealings),
-        MailError::OtherClues(kinds) => both(name, kinds),
-        MailError::ServerBound { most, found, .. } => {
-            let fields = vec![
-                ("expected", Field::Number(most.into())),
-                ("found", Field::Number(found.into())),
-            ];
-            (name, fields)
-        }
-        _ => bare(name),
-    })
-}
 
 /// Returns the text of an error with its causes, followed by advice.
 pub(crate) fn with_advice(error: &MailError) -> String {

@@ -1,104 +1,53 @@
 //! The two halves of a fetch: one calls the server and cannot name a message, one decodes without a connection.
 
-use super::letter::Received;
-use crate::fault::Fault;
-use crate::network::Network;
-use crate::raise::with_advice;
-use crate::running::Watch;
+use crate::{BindingError, OpenInbox, Received, Watch};
 use omr_mail::{
-    Collected, Fork, Home, Identity, Inbox, MailError, Mailbox, Outcome, Server, Spares, Stage,
-    collect, cut, publish_again,
+    Collected, Fork, Home, Identity, Inbox, MailError, Mailbox, Outcome, Spares, Stage, collect,
+    cut, publish_again,
 };
-use omr_remote::Client;
 use std::iter;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// The highest time to wait for a fetch that is under way.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// An open inbox with its connection to the server.
-pub(super) struct OpenInbox {
-    pub(super) mailbox: Mailbox,
-    pub(super) server: Server,
-    pub(super) network: Network,
-    /// Whether a fetch or a watch is under way.
-    busy: AtomicBool,
-    /// Whether the inbox was closed.
-    over: AtomicBool,
-}
-
-/// The right to fetch, until it is dropped.
-pub(super) struct Turn<'a>(&'a AtomicBool);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
-    }
-}
 
 /// The result of decoding.
-pub(super) struct Decoded {
-    pub(super) letters: Vec<Received>,
-    pub(super) kept: Vec<omr_mail::Kept>,
-    pub(super) unopened: usize,
+pub struct Decoded {
+    /// The letters.
+    pub letters: Vec<Received>,
+    /// The ranges that brought none.
+    pub kept: Vec<omr_mail::Kept>,
+    /// The number of payloads that could not be opened.
+    pub unopened: usize,
     /// Warnings for the program's log.
-    pub(super) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 impl OpenInbox {
-    pub(super) fn new(mailbox: Mailbox, server: Server, network: Network) -> Self {
-        Self {
-            mailbox,
-            server,
-            network,
-            busy: AtomicBool::new(false),
-            over: AtomicBool::new(false),
-        }
-    }
-
-    /// Ends the watch, and waits until nothing uses the inbox any more, so that other programs can open it.
-    pub(super) fn close(self: Arc<Self>) {
-        self.over.store(true, Ordering::Relaxed);
-        let start = Instant::now();
-        while Arc::strong_count(&self) > 1 && start.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
-    }
-
-    /// Takes the right to fetch.
+    /// Fetches all messages since the last fetch, and decodes them. `describe` returns the text of an error for a
+    /// warning.
     ///
-    /// Errors: `Fetching` while another fetch or a watch is under way.
-    pub(super) fn turn(&self) -> Result<Turn<'_>, Fault> {
-        if self.busy.swap(true, Ordering::Acquire) {
-            Err(Fault::Fetching)
-        } else {
-            Ok(Turn(&self.busy))
-        }
+    /// Errors: `Beside`, `Fetching`, `Mail`, `Stopped`.
+    pub fn take(
+        &self,
+        describe: fn(&MailError) -> String,
+        watch: &impl Watch,
+    ) -> Result<Decoded, BindingError> {
+        self.check_fetches()?;
+        let _turn = self.turn()?;
+        let fetched = self.network.wait(watch, self.fetch(false, describe, watch));
+        // Digests that were collected before a failure are decoded too: that needs no call to the server.
+        let mut decoded = self.take_in()?;
+        decoded.warnings.splice(0..0, fetched?);
+        Ok(decoded)
     }
 
-    /// Releases a right that was kept beyond its scope.
-    pub(super) fn free(&self) {
-        self.busy.store(false, Ordering::Release);
-    }
-
-    /// Returns a connection to the identity's server.
-    ///
-    /// Errors: `Mail`.
-    pub(super) fn client(&self) -> Result<Client, Fault> {
-        Ok(self.network.connect(self.server.endpoint())?)
-    }
-
-    /// Runs the network half for all identities. Returns warnings for the program's log. With `session` a digest of the
-    /// server's session replaces the requested one.
+    /// Runs the network half for all identities. Returns warnings for the program's log, with the texts of errors by
+    /// `describe`. With `session` a digest of the server's session replaces the requested one.
     ///
     /// Errors: `Mail`. A retired identity that fails holds up no other.
-    pub(super) async fn fetch(&self, session: bool, watch: &Watch) -> Result<Vec<String>, Fault> {
+    pub async fn fetch(
+        &self,
+        session: bool,
+        describe: fn(&MailError) -> String,
+        watch: &impl Watch,
+    ) -> Result<Vec<String>, BindingError> {
         let Mailbox {
             identity,
             inbox,
@@ -125,7 +74,7 @@ impl OpenInbox {
                 Err(error) => warnings.push(format!(
                     "the retired identity {}: {}",
                     retired.name,
-                    with_advice(&error)
+                    describe(&error)
                 )),
             }
         }
@@ -137,16 +86,23 @@ impl OpenInbox {
         if let Err(error) = publish_again(identity, &client).await {
             warnings.push(format!(
                 "the address was not published again: {}",
-                with_advice(&error)
+                describe(&error)
             ));
         }
         Ok(warnings)
     }
 
+    /// Returns the unread letters, or with `all` all letters, with their contents.
+    ///
+    /// Errors: `Mail`.
+    pub fn letters(&self, all: bool) -> Result<Vec<Received>, BindingError> {
+        letters_of(&self.mailbox.inbox, all, |_| true)
+    }
+
     /// Decodes the received digests.
     ///
     /// Errors: `Mail`.
-    pub(super) fn take_in(&self) -> Result<Decoded, Fault> {
+    pub fn take_in(&self) -> Result<Decoded, BindingError> {
         let (taken, mut numbers) = self.mailbox.take_in()?;
         let (mut kept, mut unopened, mut warnings) = (Vec::new(), 0, Vec::new());
         for taken in taken {
@@ -187,13 +143,11 @@ impl OpenInbox {
 }
 
 /// Returns the letters of an inbox with their contents.
-///
-/// Errors: `Mail`.
-pub(super) fn letters_of(
+fn letters_of(
     inbox: &Inbox,
     all: bool,
     wanted: impl Fn(u64) -> bool,
-) -> Result<Vec<Received>, Fault> {
+) -> Result<Vec<Received>, BindingError> {
     let listed = inbox.list(all)?.into_iter();
     let read = |listed: omr_mail::Listed| {
         let data = inbox.body(listed.number)?;
@@ -202,10 +156,10 @@ pub(super) fn letters_of(
     listed.filter(|one| wanted(one.number)).map(read).collect()
 }
 
-fn show(watch: &Watch, stage: Stage) {
+fn show(watch: &impl Watch, stage: Stage) {
     match stage {
         Stage::Queued(ahead) => watch.at("waiting", 0, ahead),
-        Stage::Running(name, done, all) => watch.at(name, done, all),
+        Stage::Running(name, done, all) => watch.at(&name, done, all),
     }
 }
 
