@@ -6,9 +6,9 @@ top=$(mktemp -d)
 mount -t tmpfs tmpfs "$top"
 mkdir "$top/upper" "$top/work" "$top/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$top/upper,workdir=$top/work" "$top/root"
-[ "$1" != can ] || exec chroot "$top/root" dpkg --version
 mount -t proc proc "$top/root/proc"
 mount --rbind /dev "$top/root/dev"
+[ "$1" != can ] || exec chroot "$top/root" dpkg --version
 cp "$1" "$top/root/tmp/first.deb"
 cp "$2" "$top/root/tmp/second.deb"
 exec chroot "$top/root" sh -eu -s "$3" "$4" <<'INSIDE'
