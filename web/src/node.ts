@@ -19,7 +19,7 @@ export class Recipient extends Anywhere {
     super(core, core.address(), core.signs(), () => {});
   }
 
-  /** Opens the recipient of a folder, or makes one; `seen` is told what servers see of each call. */
+  /** Opens the recipient of a folder, or makes one; `seen` receives what servers see of each call. */
   static async open(options: NodeOptions, seen: (seen: Seen) => void = () => {}, signal?: AbortSignal): Promise<Recipient> {
     return await stoppable(async () => {
       await init({ module_or_path: await readFile(new URL("omr_wasm_bg.wasm", import.meta.url)) });

@@ -60,8 +60,8 @@ impl<'a> Release<'a> {
 pub(crate) fn make(root: &Path, tag: Option<&str>) -> Result<(), XtaskError> {
     let version = version::checked(root, tag)?;
     let release = Release::begin(root, version, "target/dist", true)?;
-    let Some(page) = web::built(root)? else {
-        return npm::skip("dist", "npm");
+    let Some(page) = web::built(root, "dist")? else {
+        return Ok(());
     };
     let Some(contents) = command::packages(&release, &page)? else {
         return npm::skip("dist", "python");
@@ -72,13 +72,7 @@ pub(crate) fn make(root: &Path, tag: Option<&str>) -> Result<(), XtaskError> {
         copy_into(&wheel, &release.out)?;
     }
     archive::tar(&release, "-book", &book::build(root)?)?;
-    packages::npm(&release, &page)?;
-    chart::pack(&release)?;
-    image::save(&release, command::HOST)?;
-    let upgrade = debian::pack(&release, command::HOST, &contents, "+upgrade")?;
-    trial::all(&release, command::HOST, &upgrade)?;
-    files::remove(&upgrade)?;
-    sign::sums(&release)
+    finish(&release, &page, &contents)
 }
 
 /// Makes the packages of this system below `target/packages`, of the command as tests have it, and installs each into
@@ -86,21 +80,26 @@ pub(crate) fn make(root: &Path, tag: Option<&str>) -> Result<(), XtaskError> {
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let version = version::checked(root, None)?;
     let release = Release::begin(root, version, "target/packages", false)?;
-    let Some(page) = web::built(root)? else {
-        return npm::skip("packages", "npm");
+    let Some(page) = web::built(root, "packages")? else {
+        return Ok(());
     };
     let omr = built::command(root)?;
     let contents = contents::gather(&release, &omr, &page)?;
     archive::tar(&release, &format!("-{}", command::HOST), &contents)?;
     debian::pack(&release, command::HOST, &contents, "")?;
-    packages::npm(&release, &page)?;
-    chart::pack(&release)?;
-    image::save(&release, command::HOST)?;
-    let upgrade = debian::pack(&release, command::HOST, &contents, "+upgrade")?;
-    trial::all(&release, command::HOST, &upgrade)?;
-    files::remove(&upgrade)?;
-    sign::sums(&release)?;
+    finish(&release, &page, &contents)?;
     sign::trial(&release)
+}
+
+/// Adds what is made of other packages or of none, installs everything into empty folders, and writes the digests.
+fn finish(release: &Release<'_>, page: &web::Web, contents: &Path) -> Result<(), XtaskError> {
+    packages::npm(release, page)?;
+    chart::pack(release)?;
+    image::save(release, command::HOST)?;
+    let upgrade = debian::pack(release, command::HOST, contents, "+upgrade")?;
+    trial::all(release, command::HOST, &upgrade)?;
+    files::remove(&upgrade)?;
+    sign::sums(release)
 }
 
 /// Returns the output of git, without the line's end.

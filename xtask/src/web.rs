@@ -83,6 +83,8 @@ const COLLECTED: &str = "figures.json";
 
 /// The built package, with the page for letters beside it.
 pub(crate) struct Web {
+    /// The tools of npm that all packages share.
+    tools: PathBuf,
     folder: PathBuf,
 }
 
@@ -107,17 +109,19 @@ impl Web {
     }
 }
 
-/// Builds the package and the page below `target/web`; nothing where the tools are absent.
-pub(crate) fn built(root: &Path) -> Result<Option<Web>, XtaskError> {
+/// Builds the package and the page below `target/web`. Where tools are absent, it skips the step and returns nothing.
+pub(crate) fn built(root: &Path, step: &str) -> Result<Option<Web>, XtaskError> {
     if !targets::is_installed(TARGET)? {
+        npm::skip(step, "targets")?;
         return Ok(None);
     }
     let (Some(tools), Some(folder)) = (npm::tools(root)?, installed(root)?) else {
+        npm::skip(step, "npm")?;
         return Ok(None);
     };
     modules(root, &folder)?;
     package(&tools, &folder)?;
-    let web = Web { folder };
+    let web = Web { tools, folder };
     let mut licences = Licences::default();
     web.licences(root, &mut licences)?;
     for folder in [web.folder.join("dist"), web.page()] {
@@ -129,10 +133,9 @@ pub(crate) fn built(root: &Path) -> Result<Option<Web>, XtaskError> {
 
 /// Builds the package and tests it. `real`: with the sets that servers have, whose figures it writes into docs/web.md.
 pub(crate) fn check(root: &Path, real: bool) -> Result<(), XtaskError> {
-    let (Some(web), Some(tools)) = (built(root)?, npm::tools(root)?) else {
-        return npm::skip("web", "npm");
+    let Some(Web { tools, folder: web }) = built(root, "web")? else {
+        return Ok(());
     };
-    let web = web.folder;
     let collected = web.join(COLLECTED);
     if real {
         let begun = json!({"commit": commit(root)?});
