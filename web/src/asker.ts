@@ -8,7 +8,7 @@ import type { Bytes } from "./types.js";
 import { hash, Keys, Plan as Planned, Question, Set as ParamSet, Table } from "./wasm/omr_wasm_pdq.js";
 
 /** What was asked for, or why there is none: errors lose their fields on the way between threads. */
-export type Told<T> = { value: T } | { problem: Problem };
+export type Outcome<T> = { value: T } | { problem: Problem };
 
 /** A secret, and the server's name for its key. */
 interface Pair {
@@ -34,15 +34,15 @@ export class Asker {
     this.#seen = seen;
   }
 
-  async list(): Promise<Told<Listing[]>> {
-    return await told(async () => {
+  async list(): Promise<Outcome<Listing[]>> {
+    return await outcome(async () => {
       const { tables } = await this.#known();
       return tables.map(({ name, rows, columns }) => ({ name, rows: Number(rows), columns }));
     });
   }
 
-  async schema(table: string): Promise<Told<Schema>> {
-    return await told(async () => {
+  async schema(table: string): Promise<Outcome<Schema>> {
+    return await outcome(async () => {
       const found = await this.#table(table);
       const { name, rows, encrypted } = found;
       const columns = found.columns().map(({ name, kind, nullable, least, most }) => ({ name, kind, nullable, least, most }));
@@ -50,8 +50,8 @@ export class Asker {
     });
   }
 
-  async plan(table: string, sql: string): Promise<Told<Plan>> {
-    return await told(async () => {
+  async plan(table: string, sql: string): Promise<Outcome<Plan>> {
+    return await outcome(async () => {
       const plan = await this.#planned(table, sql);
       const { shape, bound, queryBytes, answerBytes } = plan;
       const { paramsIds, transformSeconds, threads } = await this.#known();
@@ -68,8 +68,8 @@ export class Asker {
     });
   }
 
-  async ask(table: string, sql: string, tell: (progress: Asking) => void, signal?: AbortSignal): Promise<Told<Answer>> {
-    return await told(async () => {
+  async ask(table: string, sql: string, tell: (progress: Asking) => void, signal?: AbortSignal): Promise<Outcome<Answer>> {
+    return await outcome(async () => {
       const plan = await this.#planned(table, sql);
       const pair = this.#pair(plan.params);
       pair.hash ??= await this.#sendKey(pair, tell, signal);
@@ -189,7 +189,7 @@ function isDepth(error: unknown): boolean {
   return error instanceof Error && "kind" in error && error.kind === "depth";
 }
 
-async function told<T>(work: () => Promise<T>): Promise<Told<T>> {
+async function outcome<T>(work: () => Promise<T>): Promise<Outcome<T>> {
   try {
     return { value: await work() };
   } catch (error) {

@@ -27,7 +27,7 @@ export class Recipient extends Anywhere {
     return kept?.server;
   }
 
-  /** Opens the recipient of a database, or makes one; `seen` is told what servers see of each call. */
+  /** Opens the recipient of a database, or makes one; `seen` receives each call as the server sees it. */
   static async open(options: BrowserOptions, seen: (seen: Seen) => void = () => {}, signal?: AbortSignal): Promise<Recipient> {
     if (typeof Worker === "undefined") {
       throw new Error("expected a browser, with workers, found another system: Node has oblivious-omr/node");

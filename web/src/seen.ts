@@ -1,4 +1,4 @@
-// What servers see of the calls that are made, told beside them.
+// Reports of calls as servers see them.
 import { isMessage, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { FindAddressRequestSchema, PublishAddressRequestSchema } from "./gen/omr/v1/address_pb.js";
@@ -67,7 +67,7 @@ function asking(): (message: Message, added: number) => Seen | undefined {
   };
 }
 
-/** The same stream; where it is a digest, its bytes are told at its end. */
+/** Returns the same stream; at the end of a digest its bytes are reported. */
 async function* counted<T extends Message>(stream: AsyncIterable<T>, of: Of, tell: (seen: Seen) => void): AsyncIterable<T> {
   let bytes: number | undefined;
   for await (const message of stream) {

@@ -1,6 +1,6 @@
 // Private queries of a server's tables, for pages.
 import { proxy, type Remote, wrap } from "comlink";
-import type { Asker, Told } from "./asker.js";
+import type { Asker, Outcome } from "./asker.js";
 import type { AskingWorker } from "./asking.js";
 import { passSignals } from "./signals.js";
 import type { Answer, Asking, Listing, Plan, Problem, Schema, SeenQuery, TablesOptions } from "./query.js";
@@ -32,7 +32,7 @@ export class Tables {
     this.#asker = asker;
   }
 
-  /** Loads the module; `seen` is told what the server sees of each call. */
+  /** Loads the module; `seen` receives each call as the server sees it. */
   static async open(options: TablesOptions, seen: (seen: SeenQuery) => void = () => {}): Promise<Tables> {
     passSignals();
     const worker = new Worker(new URL("asking.js", import.meta.url), { type: "module", name: "omr-queries" });
@@ -70,9 +70,9 @@ export class Tables {
     progress: (progress: Asking) => void = () => {},
     signal?: AbortSignal,
   ): Promise<Answer> {
-    const told = await this.#asker.ask(table, sql, proxy(progress), signal);
-    if ("problem" in told) signal?.throwIfAborted();
-    return value(told);
+    const answer = await this.#asker.ask(table, sql, proxy(progress), signal);
+    if ("problem" in answer) signal?.throwIfAborted();
+    return value(answer);
   }
 
   /** Ends the worker, and with it all memory that had the secret: what is asked later is not linked to what was before. */
@@ -81,7 +81,7 @@ export class Tables {
   }
 }
 
-function value<T>(told: Told<T>): T {
-  if ("problem" in told) throw new QueryError(told.problem);
-  return told.value;
+function value<T>(outcome: Outcome<T>): T {
+  if ("problem" in outcome) throw new QueryError(outcome.problem);
+  return outcome.value;
 }

@@ -1,41 +1,41 @@
-// What the package takes and gives.
+// The types of arguments and results.
 
 /** Bytes in memory of their own. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Where a recipient lives and what she is made of. */
+/** How a recipient is opened or made. */
 export interface Options {
-  /** URL of the server, such as `https://omr.example.org`; a new recipient needs it, others are where they were. */
+  /** URL of the server, such as `https://omr.example.org`; only a new recipient needs it. */
   server?: string;
-  /** What her secret is locked with on this device. Nothing recovers a lost one. */
+  /** The passphrase that encrypts the secret on this device. A lost one cannot be recovered. */
   passphrase: string;
-  /** Her token, where the server wants one. */
+  /** The access token, if the server requires one. */
   token?: string;
-  /** A file `secret.key` to take over, where there is no recipient yet. */
+  /** A file `secret.key` to take over, if there is no recipient here yet. */
   secret?: Uint8Array;
-  /** A file of `Recipient.file` to take over, likewise; its passphrase is this one. */
+  /** A file of `Recipient.file` to take over, likewise. It was made with the same passphrase. */
   file?: Uint8Array;
-  /** Messages for her that one digest carries; without meaning in two rounds. */
+  /** The largest number of messages that one digest can contain; without effect with two rounds. */
   bound?: number;
 }
 
-/** Where a recipient lives in a browser. */
+/** How a recipient is opened or made in a browser. */
 export interface BrowserOptions extends Options {
-  /** Name of the database in this browser; one for each recipient. */
+  /** The name of the database in this browser; each recipient needs one. */
   database?: string;
 }
 
-/** Where a recipient lives in Node. */
+/** How a recipient is opened or made in Node. */
 export interface NodeOptions extends Options {
-  /** The folder that has her alone, for one process at a time. */
+  /** The folder of this recipient alone, for one process at a time. */
   folder: string;
 }
 
-/** What a server sees of a call, beside when it is made and from which network address. */
+/** A call as the server sees it, beside its time and the network address. */
 export type Seen =
-  /** Messages that were posted, and the bytes of each. */
+  /** Posted messages, and the bytes of each. */
   | { what: "post"; messages: number; bytes: number }
-  /** A detection key that comes in pieces. */
+  /** A piece of a detection key. */
   | { what: "key"; key: string; done: number; total: number }
   /** A request for all letters of a range that one digest can carry. */
   | { what: "request"; start: number; end: number; bound: number }
@@ -43,19 +43,19 @@ export type Seen =
   | { what: "scan"; start: number; end: number }
   /** The second: a query for some messages of a range, of a length that the range alone determines. */
   | { what: "query"; start: number; end: number; bytes: number }
-  /** What it gave for one of these. */
+  /** The answer to one of these. */
   | { what: "digest"; of: "request" | "scan" | "query"; bytes: number }
-  /** What it told of the board: its length, and the bytes of each message. */
+  /** The state of the board: its length, and the bytes of each message. */
   | { what: "board"; messages: number; bytes: number }
-  /** An address that was published, or asked for. */
+  /** An address that was published or requested. */
   | { what: "published" | "asked"; fingerprint: Bytes | undefined }
-  /** A call with nothing of a person's in it. */
+  /** A call without anything of a person in it. */
   | { what: "other"; call: string };
 
-/** How far something is. */
+/** The progress of a call. */
 export interface Progress {
   stage: "making" | "sending" | "waiting" | "working";
-  /** The key's name, or what the server is at. */
+  /** The name of the key, or of the server's stage. */
   what: string;
   done: number;
   total: number;
@@ -69,7 +69,7 @@ export interface Letter {
   bytes: Bytes;
 }
 
-/** What a letter states about itself. One without any of it is as letters always were. */
+/** Optional statements of a letter about itself. */
 export interface About {
   /** Whether it names its sender, with the time, and is signed. */
   signed?: boolean;
@@ -77,7 +77,7 @@ export interface About {
   thread?: string | undefined;
   /** At most 256 bytes. */
   subject?: string | undefined;
-  /** Of the content, at most 128 bytes. */
+  /** The media type of the content, at most 128 bytes. */
   mediaType?: string | undefined;
 }
 
@@ -87,9 +87,9 @@ export interface Listed {
   number: number;
   /** Index of its first message on the board. */
   index: number;
-  /** Those of its further messages, where they were noted. */
+  /** The indices of its further messages, if they were noted. */
   further: Float64Array;
-  /** When it was taken in, in seconds since 1970. */
+  /** The time of the fetch that brought it, in seconds since 1970. */
   fetched: number;
   /** Its length. */
   bytes: number;
@@ -99,57 +99,57 @@ export interface Listed {
   firstLine: string | undefined;
   /** The short address of its sender, if it names one and the signature matches. */
   sender: string | undefined;
-  /** Whether it names a sender whose signature does not match: somebody else wrote it, or altered it. */
+  /** Whether it names a sender whose signature does not match: somebody else wrote or altered it. */
   forged: boolean;
-  /** The conversation, which its letters have in common. Who received one of them can write another. */
+  /** The conversation. Everybody who received a letter of it can write another one. */
   thread: string | undefined;
   subject: string | undefined;
   mediaType: string | undefined;
-  /** When it was written by the sender's clock, in seconds since 1970. */
+  /** The time of writing by the sender's clock, in seconds since 1970. */
   written: number | undefined;
-  /** Why none of these could be read. */
+  /** The reason why these could not be read, if so. */
   unreadable: string | undefined;
 }
 
-/** Messages of which nothing can be shown yet: what came for them was damaged, or held more for her than its bound. */
+/** A range of messages that cannot be shown yet: its digest was damaged, or had more messages than its bound. */
 export interface KeptRange {
   /** The first of them, and the one after the last. */
   start: number;
   end: number;
-  /** So many are hers at least, where that is why. */
+  /** The least number of pertinent messages, if they exceeded the bound. */
   overflowed: number | undefined;
-  /** Of hers, those that came since: each of the next fetches looks at some of them once more. */
+  /** The number of pertinent messages that arrived since: each of the next fetches covers some messages again. */
   read: number;
   fetchesLeft: number;
-  /** With so many of them the rest comes, unless many other messages for her come meanwhile. */
+  /** The number of fetches after which all have arrived, unless many new messages arrive in the meantime. */
   fetchesExpected: number;
-  /** Whether the next fetch asks for them again, see `Recipient.retryDamaged`. */
+  /** Whether the next fetch asks for the range again, see `Recipient.retryDamaged`. */
   askedAgain: boolean;
-  /** Whether the board has forgotten them. */
+  /** Whether the board has deleted the messages. */
   expired: boolean;
   reason: string;
 }
 
-/** Messages that were found and for which the answers so far had no room. */
+/** Messages that were found and that no answer had room for yet. */
 export interface Waiting {
   messages: number;
-  /** The further fetches that bring them, unless others are found before them. */
+  /** The number of fetches that bring them, unless other messages are found before. */
   fetches: number;
 }
 
-/** What a fetch was: nothing that a server may know. */
+/** The result of a fetch, which no server may learn. */
 export interface Fetched {
-  /** Digests, scans and answers that were decoded, and the milliseconds that it took. */
+  /** The number of decoded digests, scans and answers, and the duration in milliseconds. */
   digests: number;
   milliseconds: number;
-  /** What a person should know: the board has another history than before and was fetched again, or an answer was damaged. */
+  /** Sentences for a person: the board's history changed and it was fetched again, or an answer was damaged. */
   warnings: string[];
 }
 
-/** Where a letter stands. */
+/** The place of a sent letter. */
 export interface Sent {
-  /** Index of each message, in the letter's order; `undefined` for one that somebody copied and posted first. */
+  /** The index of each message, in the letter's order; `undefined` for one that somebody copied and posted first. */
   indices: (number | undefined)[];
-  /** The conversation that it belongs to. */
+  /** The conversation of the letter. */
   thread: string | undefined;
 }

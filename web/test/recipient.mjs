@@ -109,6 +109,32 @@ test("a signal stops a call, and the next one goes on", async () => {
   await alice.close();
 });
 
+test("new letters are watched at times of the clock", async () => {
+  const times = [];
+  const seen = ({ what }) => what === "scan" && times.push(Date.now());
+  const me = await Recipient.open({ ...options("alice"), server: undefined }, seen);
+  const old = (await me.letters()).length;
+  const stop = new AbortController();
+  const letters = me.watch(1, stop.signal);
+  const first = letters.next();
+  await me.send(me.address, "one");
+  assert.equal((await first).value.firstLine, "one");
+  await me.send(me.address, "two");
+  // The body of a loop takes as long as it wants: fetches go on.
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  assert.ok(times.length >= 3, `${times.length} fetches`);
+  assert.equal((await letters.next()).value.firstLine, "two");
+  assert.equal((await me.letters()).length, old + 2);
+  stop.abort(new Error("enough"));
+  await assert.rejects(letters.next(), /enough/);
+  const fetches = times.length;
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  assert.equal(times.length, fetches);
+  await assert.rejects(me.watch(0).next(), /expected at most .* found 0/);
+  await assert.rejects(me.watch(1, AbortSignal.abort(new Error("before"))).next(), /before/);
+  await me.close();
+});
+
 // What a process of its own does until it is killed.
 const WORK = `
   const { Recipient } = await import(process.argv[1]);

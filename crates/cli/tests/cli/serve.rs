@@ -204,18 +204,18 @@ fn health_is_checked_by_the_configuration() {
     // Another certificate than the one that the server shows is no proof of it.
     shell(&scene, &recipe());
     let done = check("127.0.0.1");
-    let told = String::from_utf8_lossy(&done.stderr);
+    let output = String::from_utf8_lossy(&done.stderr);
     assert!(
-        !done.status.success() && told.contains("certificate is refused"),
-        "{told}"
+        !done.status.success() && output.contains("certificate is refused"),
+        "{output}"
     );
     drop(server);
     let mut command = scene.command(&["health", "--config", "omr.toml"]);
     let done = command.env("OMR_LIMITS_BOUND", "1").output().unwrap();
-    let told = String::from_utf8_lossy(&done.stderr);
+    let output = String::from_utf8_lossy(&done.stderr);
     assert!(
-        told.contains("OMR_LIMITS_BOUND: expected the name OMR_LIMITS__BOUND"),
-        "{told}"
+        output.contains("OMR_LIMITS_BOUND: expected the name OMR_LIMITS__BOUND"),
+        "{output}"
     );
 }
 
@@ -242,9 +242,9 @@ fn a_certificate_is_renewed_while_the_server_runs() {
     shell(&scene, "cp tls.crt new.crt && echo broken > tls.crt");
     let log = server.0.stderr.take().unwrap();
     let mut lines = BufReader::new(log).lines().map(Result::unwrap);
-    let told = lines.find(|line| line.contains("the old TLS certificate stays in use"));
+    let output = lines.find(|line| line.contains("the old TLS certificate stays in use"));
     assert!(
-        told.unwrap()
+        output.unwrap()
             .contains("tls.crt: expected a certificate in PEM")
     );
     scene.run(&["health", &url, "--ca", "new.crt"]).quietly();
@@ -277,14 +277,14 @@ fn who_waits_for_a_server_hears_why() {
     let url = format!("http://{}", nobody.local_addr().unwrap());
     drop(nobody);
     let args = ["id", "new", "--home", "a", "--server", &url];
-    let told = format!("omr: warning: no success with {url} so far (");
+    let warning = format!("omr: warning: no success with {url} so far (");
     // With enough time the error itself states it.
     let done = scene.run(&args);
-    assert!(!done.stderr.contains(&told), "{done:?}");
+    assert!(!done.stderr.contains(&warning), "{done:?}");
     let start = Instant::now();
     let done = scene.run(&[&args[..], &["--timeout", "4"]].concat());
     assert_eq!(done.code, 1, "{done:?}");
-    assert_eq!(done.stderr.matches(&told).count(), 1, "{done:?}");
+    assert_eq!(done.stderr.matches(&warning).count(), 1, "{done:?}");
     assert!(start.elapsed() >= Duration::from_secs(4), "{done:?}");
     let mut command = scene.command(&args);
     let done = command.env("OMR_TIMEOUT", "soon").output().unwrap();
@@ -463,14 +463,14 @@ fn a_server_without_memory_does_not_start_and_prints_the_figures() {
         ("-d 150000", "hybrid-v4"),
     ] {
         let done = limited(&scene, limit, set).output().unwrap();
-        let told = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(1), "{limit}: {told}");
+        let output = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{limit}: {output}");
         let start = format!("omr: memory: a server of set {set} takes at least ");
-        let lines: Vec<&str> = told.lines().collect();
+        let lines: Vec<&str> = output.lines().collect();
         // A warning about the set for tests comes before.
         let last = lines.last().unwrap();
-        assert!(last.starts_with(&start) && last.contains(" MB"), "{told}");
-        assert!(!told.contains("backtrace"), "{told}");
+        assert!(last.starts_with(&start) && last.contains(" MB"), "{output}");
+        assert!(!output.contains("backtrace"), "{output}");
         assert!(!scene.path("data").exists(), "{limit}");
     }
 }
