@@ -1,50 +1,16 @@
 // Letters to a running server, read by the command. The variable OMR_COMMAND names `omr`.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { promisify } from "node:util";
 import { readClueKey } from "../dist/clue.js";
 import { parseAddress, Server } from "../dist/index.js";
 import { write } from "../dist/server.js";
+import { scene, WORK } from "./scene.mjs";
 
-const COMMAND = process.env.OMR_COMMAND;
-const OPEN = "[access]\nanonymous_post = true\nanonymous_detect = true\n";
-const WORK = "posting_work_bits = 6\n";
 const X_WING = '[board]\nsealing = "x-wing"\npayload_bytes = 2048\n';
 const DAY = 86_400;
 const bytes = (text) => new TextEncoder().encode(text);
-
-/** A folder with a server and the identity `ann`. */
-async function scene(t, config = WORK) {
-  const cwd = await mkdtemp(join(tmpdir(), "omr-ts-"));
-  await writeFile(join(cwd, "omr.toml"), OPEN + config);
-  const set = ["--params", "insecure-tiny-hybrid-v4"];
-  const args = ["serve", "--config", "omr.toml", "--listen", "127.0.0.1:0", "--data", "data", ...set];
-  const serving = spawn(COMMAND, args, { cwd, stdio: ["ignore", "pipe", "ignore"] });
-  t.after(async () => {
-    const ended = new Promise((resolve) => serving.once("exit", resolve));
-    serving.kill("SIGINT");
-    await ended;
-    await rm(cwd, { recursive: true });
-  });
-  let url;
-  for await (const line of createInterface({ input: serving.stdout })) {
-    url = line.match(/^listening on (.*)$/)?.[1];
-    if (url !== undefined) break;
-  }
-  const omr = async (...all) => (await promisify(execFile)(COMMAND, all, { cwd })).stdout;
-  await omr("id", "new", "--home", "ann", "--server", url);
-  const inbox = async () => {
-    const { messages } = JSON.parse(await omr("inbox", "--home", "ann", "--all", "--json"));
-    const read = ({ number, name }) => omr("inbox", "read", "--home", "ann", String(number)).then((body) => [name, body]);
-    return Promise.all(messages.map(read));
-  };
-  return { url, omr, inbox, address: () => omr("address", "--home", "ann") };
-}
 
 for (const [sealing, config] of [["hpke-x25519", WORK], ["x-wing", WORK + X_WING]]) {
   test(`letters sealed by ${sealing} arrive`, async (t) => {

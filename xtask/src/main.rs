@@ -11,6 +11,7 @@ mod cuda;
 mod deny;
 mod dist;
 mod error;
+mod fetched;
 mod figures;
 mod files;
 mod fuzz;

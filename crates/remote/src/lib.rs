@@ -39,6 +39,8 @@ mod read;
 mod retry;
 mod sessions;
 mod tls;
+#[cfg(feature = "otlp")]
+mod traces;
 mod work;
 
 pub use client::{Client, log_hash};

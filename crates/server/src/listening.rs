@@ -162,6 +162,7 @@ pub(crate) fn called(
     router
         .layer(tonic_web::GrpcWebLayer::new())
         .layer(axum::middleware::from_fn_with_state(requests, bounded))
+        .layer(axum::middleware::from_fn(omr_ops::in_trace_of_caller))
 }
 
 /// Returns the transport of a server: pings and limits of connections.

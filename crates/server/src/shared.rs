@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Status, Streaming};
+use tracing::Instrument;
 
 pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
@@ -119,14 +120,14 @@ impl Shared {
     }
 }
 
-/// Runs a method and counts it.
+/// Runs a method in a span of its own, and counts it.
 pub(crate) async fn observe<T>(
     metrics: &Metrics,
     method: &'static str,
     work: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Status> {
     let start = Instant::now();
-    let done = work.await;
+    let done = work.instrument(omr_ops::call_span(method)).await;
     let code = done.as_ref().err().map_or(tonic::Code::Ok, Status::code);
     metrics.request(method, code.into(), start.elapsed().as_secs_f64());
     done

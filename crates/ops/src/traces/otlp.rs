@@ -1,10 +1,17 @@
 //! Spans to a collector that takes OTLP over gRPC.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use opentelemetry::trace::TracerProvider as _;
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::middleware::Next;
+use axum::response::Response;
+use opentelemetry::global;
+use opentelemetry::trace::{FutureExt as _, TracerProvider as _};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::Subscriber;
 use tracing_subscriber::registry::LookupSpan;
@@ -20,7 +27,8 @@ const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// Traces to a collector, filed under the service's name.
+    /// Traces to a collector, filed under the service's name. From now on the process continues its callers' traces, and
+    /// its own calls carry its trace context.
     ///
     /// Errors: [`OpsError::Endpoint`].
     pub(crate) fn to(endpoint: &str, service_name: &str) -> Result<Self, OpsError> {
@@ -39,6 +47,7 @@ impl Traces {
         let provider = SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
             .with_resource(resource);
+        global::set_text_map_propagator(TraceContextPropagator::new());
         Ok(Self(provider.build()))
     }
 
@@ -58,4 +67,27 @@ impl Traces {
     pub(crate) fn shutdown(self) -> Result<(), OpsError> {
         Ok(self.0.shutdown()?)
     }
+}
+
+/// Answers a request, the spans of which continue the trace that its headers name, if any. Invalid headers are ignored,
+/// as W3C's Trace Context requires.
+pub async fn in_trace_of_caller(request: Request, next: Next) -> Response {
+    let headers = trace_headers(request.headers());
+    let context = global::get_text_map_propagator(|propagator| propagator.extract(&headers));
+    next.run(request).with_context(context).await
+}
+
+/// Returns the headers of Trace Context. Two parents are none, and states of several lines are one list.
+fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
+    let values = |name: &str| {
+        let all = headers.get_all(name).iter();
+        all.filter_map(|value| Some(value.to_str().ok()?.to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let mut found = HashMap::new();
+    if let [parent] = &values("traceparent")[..] {
+        found.insert("traceparent".to_owned(), parent.clone());
+        found.insert("tracestate".to_owned(), values("tracestate").join(","));
+    }
+    found
 }

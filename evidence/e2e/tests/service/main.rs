@@ -14,5 +14,6 @@ mod orders;
 mod rounds;
 mod sessions;
 mod together;
+mod traces;
 mod workers;
 mod world;

@@ -54,6 +54,9 @@ pub(crate) struct WorkerArgs {
     /// Address and port of the worker's metrics for Prometheus, at /metrics; none unless given
     #[arg(long, value_name = "ADDRESS", value_parser = omr_server::config::address)]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Address of a collector for spans, by OTLP over gRPC; none unless given
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Print the worker's server as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -97,7 +100,7 @@ pub(super) fn run(args: &WorkerArgs, ui: &Ui) -> Result<(), CliError> {
     let telemetry = TelemetryConfig {
         filter: args.log.clone(),
         json: false,
-        otlp_endpoint: None,
+        otlp_endpoint: args.otlp.clone(),
         service_name: "omr-worker".into(),
     };
     let telemetry = runtime.block_on(async { omr_ops::init(&telemetry) })?;
