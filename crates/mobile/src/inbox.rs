@@ -35,7 +35,10 @@ impl Inbox {
     #[uniffi::constructor(default(
         token = None, ca = None, proxy = None, params = None, bound = 50, words = None, birthday = None, watch = None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "Kotlin and Swift pass them by name")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "Kotlin and Swift pass them by name"
+    )]
     pub fn create(
         home: String,
         url: String,
@@ -276,7 +279,10 @@ impl Inbox {
     #[uniffi::method(default(
         name = None, subject = None, media_type = None, signed = false, large = false, watch = None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "Kotlin and Swift pass them by name")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "Kotlin and Swift pass them by name"
+    )]
     pub fn send(
         &self,
         to: String,
@@ -309,7 +315,10 @@ impl Inbox {
     #[uniffi::method(default(
         name = None, subject = None, media_type = None, large = false, watch = None
     ))]
-    #[expect(clippy::too_many_arguments, reason = "Kotlin and Swift pass them by name")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "Kotlin and Swift pass them by name"
+    )]
     pub fn reply(
         &self,
         number: u64,

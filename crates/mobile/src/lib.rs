@@ -1,6 +1,7 @@
 //! Recipients for Kotlin and Swift, whose sources UniFFI writes from this library. It has no logic of its own.
 //!
 //! All calls wait for their results. Long ones report their progress to a [`Watch`], which can stop them.
+#![forbid(unsafe_code)]
 
 mod error;
 mod inbox;

@@ -15,8 +15,8 @@ private object Halting : Watch {
 fun main(args: Array<String>) {
     val (task, home) = args
     when (task) {
-        "create" -> Inbox.create(home, args[2], PASSPHRASE).close()
-        "fetch" -> Inbox.open(home, PASSPHRASE).use { it.fetch(Halting) }
+        "create" -> Inbox.create(home, args[2], null).close()
+        "fetch" -> Inbox.open(home, null).use { it.fetch(Halting) }
         else -> error("expected create or fetch, found $task")
     }
 }

@@ -16,19 +16,24 @@ import omr.OmrException
 import omr.Watch
 import omr.Words
 
-const val PASSPHRASE = "correct horse battery staple"
+private const val PASSPHRASE = "correct horse battery staple"
 
-/** A watch that records its progress and can be stopped. */
-private class Recorder(private val stops: (String) -> Boolean = { false }) : Watch {
+/** A watch that records its progress. */
+private class Recorder : Watch {
     val stages = mutableListOf<Triple<String, ULong, ULong>>()
-    @Volatile private var isOver = false
 
     override fun at(stage: String, done: ULong, total: ULong) {
         stages += Triple(stage, done, total)
-        if (stops(stage)) isOver = true
     }
 
-    override fun isStopped() = isOver
+    override fun isStopped() = false
+}
+
+/** A watch that stops its work at once. */
+private object Stopping : Watch {
+    override fun at(stage: String, done: ULong, total: ULong) = Unit
+
+    override fun isStopped() = true
 }
 
 class InboxTest {
@@ -44,7 +49,7 @@ class InboxTest {
     private fun home(name: String) = File(folder, name).path
 
     private fun create(name: String, words: Words? = null, watch: Watch? = null) =
-        Inbox.create(home(name), server.url, PASSPHRASE, words = words, watch = watch)
+        Inbox.create(home(name), server.url, null, words = words, watch = watch)
 
     private fun failed(kind: Kind, call: () -> Unit): OmrException.Failed {
         val error = assertFailsWith<OmrException.Failed> { call() }
@@ -60,7 +65,7 @@ class InboxTest {
                 val (stage, done, total) = recorder.stages.last()
                 assertEquals("uploading key", stage)
                 assertTrue(done == total && total > 0UL)
-                assertEquals(Served.PARAMS, ann.params())
+                assertEquals(Served.TINY, ann.params())
                 assertTrue(ann.warnings().isEmpty())
                 bob.addContact("ann", ann.address())
                 assertEquals(setOf("ann"), bob.contacts().keys)
@@ -131,19 +136,20 @@ class InboxTest {
 
     @Test
     fun anUploadGoesOnWhereAKilledProgramEnded() {
-        val narrow = Narrow(server.url, most = 1 shl 21)
-        narrow.use {
-            val child = Child("create", home("ann"), narrow.url)
-            assertTrue(narrow.full.await(60, TimeUnit.SECONDS))
-            child.kill()
-        }
-        failed(Kind.IDENTITY) { create("ann") }
-        val recorder = Recorder()
-        Inbox.register(home("ann"), PASSPHRASE, url = server.url, watch = recorder).use { ann ->
-            val (_, first, total) = recorder.stages.first()
+        // Its keys have 13 MB, which are sent in pieces of one.
+        Served(File(folder, "whole"), "hybrid-v4").use { whole ->
+            Narrow(whole.url, most = 4 shl 20).use { narrow ->
+                val child = Child("create", home("ann"), narrow.url)
+                assertTrue(narrow.full.await(60, TimeUnit.SECONDS))
+                child.kill()
+            }
+            failed(Kind.IDENTITY) { Inbox.create(home("ann"), whole.url, null) }
+            val recorder = Recorder()
+            Inbox.register(home("ann"), null, url = whole.url, watch = recorder).close()
+            val (stage, first, total) = recorder.stages.first()
+            assertEquals("uploading key", stage)
             assertTrue(first in (1UL shl 20)..<total, "${recorder.stages}")
-            ann.send(ann.address(), "I am back".toByteArray())
-            assertEquals("I am back", String(ann.fetch().letters.single().data))
+            assertEquals(total, recorder.stages.last().second)
         }
     }
 
@@ -151,7 +157,7 @@ class InboxTest {
     fun aFetchGoesOnWhereAHaltedProgramEnded() {
         create("ann").use { ann -> ann.send(ann.address(), "once".toByteArray()) }
         assertEquals(HALTED, Child("fetch", home("ann")).ended())
-        Inbox.open(home("ann"), PASSPHRASE).use { ann ->
+        Inbox.open(home("ann"), null).use { ann ->
             assertEquals("once", String(ann.fetch().letters.single().data))
             assertTrue(ann.fetch().letters.isEmpty())
         }
@@ -161,47 +167,51 @@ class InboxTest {
     fun theCallerStopsWork() {
         create("ann").use { ann ->
             ann.send(ann.address(), "later".toByteArray())
-            failed(Kind.STOPPED) { ann.fetch(Recorder { true }) }
-            val throwing = object : Watch {
-                override fun at(stage: String, done: ULong, total: ULong) = error("the screen is gone")
-
-                override fun isStopped() = false
-            }
-            val thrown = failed(Kind.STOPPED) { ann.fetch(throwing) }
-            assertTrue("the screen is gone" in thrown.sentence, thrown.sentence)
+            failed(Kind.STOPPED) { ann.fetch(Stopping) }
             assertEquals("later", String(ann.fetch().letters.single().data))
         }
-        failed(Kind.STOPPED) { create("bob", watch = Recorder { it == "uploading key" }) }
-        Inbox.register(home("bob"), PASSPHRASE).close()
+        val throwing = object : Watch {
+            override fun at(stage: String, done: ULong, total: ULong) = error("the screen is gone")
+
+            override fun isStopped() = false
+        }
+        val thrown = failed(Kind.STOPPED) { create("bob", watch = throwing) }
+        assertTrue("the screen is gone" in thrown.sentence, thrown.sentence)
+        failed(Kind.STOPPED) { Inbox.register(home("bob"), null, watch = Stopping) }
+        Inbox.register(home("bob"), null).use { bob -> assertTrue(bob.fetch().letters.isEmpty()) }
     }
 
     @Test
     fun badInputHasAKindAndFigures() {
-        failed(Kind.IDENTITY) { Inbox.open(home("nobody"), PASSPHRASE) }
-        failed(Kind.UNREACHABLE) { Inbox.create(home("far"), "http://127.0.0.1:1", PASSPHRASE) }
-        failed(Kind.SERVER) { Inbox.create(home("far"), "no url", PASSPHRASE) }
-        failed(Kind.PASSPHRASE) { Inbox.create(home("short"), server.url, "") }
-        val other = failed(Kind.OTHER_PARAMS) {
-            Inbox.create(home("other"), server.url, PASSPHRASE, params = "sophomr-v5")
-        }
-        val names = mapOf("expected" to Figure.Text("sophomr-v5"), "found" to Figure.Text(Served.PARAMS))
+        failed(Kind.IDENTITY) { Inbox.open(home("nobody"), null) }
+        failed(Kind.UNREACHABLE) { Inbox.create(home("far"), "http://127.0.0.1:1", null) }
+        failed(Kind.SERVER) { Inbox.create(home("far"), "no url", null) }
+        val other = failed(Kind.OTHER_PARAMS) { Inbox.create(home("other"), server.url, null, params = "sophomr-v5") }
+        val names = mapOf("expected" to Figure.Text("sophomr-v5"), "found" to Figure.Text(Served.TINY))
         assertEquals<Map<String, Figure>>(names, other.figures)
         Words.generate().use { words ->
             val early = failed(Kind.VALUE) {
-                Inbox.create(home("early"), server.url, PASSPHRASE, words = words, birthday = 7UL)
+                Inbox.create(home("early"), server.url, null, words = words, birthday = 7UL)
             }
             assertEquals(mapOf("expected" to Figure.Number(0UL), "found" to Figure.Number(7UL)), early.figures)
         }
-        val ann = create("ann")
-        failed(Kind.IDENTITY) { create("ann") }
-        failed(Kind.ADDRESS) { ann.send("nobody", byteArrayOf()) }
-        failed(Kind.ADDRESS) { ann.send("omr1qqqq", byteArrayOf()) }
-        failed(Kind.INBOX) { ann.reply(7UL, byteArrayOf()) }
-        Inbox.open(home("ann"), PASSPHRASE).use { beside ->
-            failed(Kind.INBOX_BUSY) { beside.fetch() }
+        create("ann").use { ann ->
+            failed(Kind.IDENTITY) { create("ann") }
+            failed(Kind.ADDRESS) { ann.send("nobody", byteArrayOf()) }
+            failed(Kind.ADDRESS) { ann.send("omr1qqqq", byteArrayOf()) }
+            failed(Kind.INBOX) { ann.reply(7UL, byteArrayOf()) }
+            Inbox.open(home("ann"), null).use { beside ->
+                failed(Kind.INBOX_BUSY) { beside.fetch() }
+            }
+            ann.close()
+            assertFailsWith<IllegalStateException> { ann.letters() }
         }
-        ann.close()
-        assertFailsWith<IllegalStateException> { ann.letters() }
+    }
+
+    @Test
+    fun aPassphraseProtectsTheSecret() {
+        failed(Kind.PASSPHRASE) { Inbox.create(home("ann"), server.url, "short") }
+        Inbox.create(home("ann"), server.url, PASSPHRASE).close()
         failed(Kind.PASSPHRASE) { Inbox.open(home("ann"), "another horse") }
         failed(Kind.PASSPHRASE) { Inbox.open(home("ann"), null) }
         Inbox.open(home("ann"), PASSPHRASE).close()

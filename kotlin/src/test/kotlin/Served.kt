@@ -3,6 +3,7 @@ import java.io.OutputStream
 import java.net.ServerSocket
 import java.net.Socket
 import java.net.URI
+import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicLong
 import kotlin.concurrent.thread
@@ -13,7 +14,7 @@ private val COMMAND = checkNotNull(System.getenv("OMR_COMMAND")) { "expected the
 private const val OPEN = "[access]\nanonymous_post = true\nanonymous_detect = true\n"
 
 /** A server with a board of its own, below a folder. */
-class Served(folder: File) : AutoCloseable {
+class Served(folder: File, params: String = TINY) : AutoCloseable {
     private val process: Process
     val url: String
 
@@ -21,7 +22,7 @@ class Served(folder: File) : AutoCloseable {
         folder.mkdirs()
         File(folder, "omr.toml").writeText(OPEN)
         val serve = listOf(COMMAND, "serve", "--config", "omr.toml", "--listen", "127.0.0.1:0", "--data", "data")
-        val builder = ProcessBuilder(serve + listOf("--params", PARAMS)).directory(folder)
+        val builder = ProcessBuilder(serve + listOf("--params", params)).directory(folder)
         process = builder.redirectError(File(folder, "log")).start()
         val prefix = "listening on "
         val lines = process.inputStream.bufferedReader().lineSequence()
@@ -35,7 +36,7 @@ class Served(folder: File) : AutoCloseable {
     }
 
     companion object {
-        const val PARAMS = "insecure-tiny-hybrid-v4"
+        const val TINY = "insecure-tiny-hybrid-v4"
     }
 }
 
@@ -44,6 +45,7 @@ class Narrow(url: String, private val most: Long) : AutoCloseable {
     private val ahead = URI(url)
     private val listener = ServerSocket(0)
     private val passed = AtomicLong()
+    private val sockets = ConcurrentLinkedQueue<Socket>()
 
     /** Open once the way has ended. */
     val full = CountDownLatch(1)
@@ -54,6 +56,7 @@ class Narrow(url: String, private val most: Long) : AutoCloseable {
             while (!listener.isClosed) {
                 val near = runCatching { listener.accept() }.getOrNull() ?: break
                 val far = Socket(ahead.host, ahead.port)
+                sockets += listOf(near, far)
                 thread(isDaemon = true) { runCatching { pass(near, far.getOutputStream(), most) } }
                 thread(isDaemon = true) { runCatching { pass(far, near.getOutputStream(), Long.MAX_VALUE) } }
             }
@@ -73,7 +76,10 @@ class Narrow(url: String, private val most: Long) : AutoCloseable {
         }
     }
 
-    override fun close() = listener.close()
+    override fun close() {
+        listener.close()
+        sockets.forEach(Socket::close)
+    }
 }
 
 /** Another JVM, in which a recipient's program ends at once in the middle of its work. */
