@@ -12,7 +12,7 @@ use crate::{built, files, npm};
 const NAMES: &str = "crates/mobile/uniffi.toml";
 /// The folder of the tests, below the root.
 const TESTS: &str = "kotlin";
-/// What is written, below the root, in a folder for each language.
+/// The folder of the sources, below the root; it has a folder for each language.
 const SOURCES: &str = "target/mobile";
 
 /// Writes the sources below `target/`, and runs the tests of those for Kotlin.

@@ -54,7 +54,7 @@ usage: cargo xtask <command>
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
   sizes                   tracked files above 1 MB that are not listed
   builds                  the small and the full command: lints, and the crates that they are made of
-  targets                 the libraries on Windows, macOS, Arm and WebAssembly: lints; kernels of Arm by qemu
+  targets                 the libraries on Windows, macOS, Arm, phones and WebAssembly: lints; kernels of Arm by qemu
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
