@@ -111,6 +111,16 @@ class InboxTest {
     }
 
     @Test
+    fun theProgramOfThePageGreets() {
+        val block = File("README.md").readText().substringAfter("```kotlin\n").substringBefore("```")
+        assertTrue(block in File("src/test/kotlin/Readme.kt").readText(), "expected the program of README.md")
+        create("ann").use { ann ->
+            greet(home("bob"), server.url, PASSPHRASE, ann.address())
+            assertEquals("A greeting", ann.fetch().letters.single().subject)
+        }
+    }
+
+    @Test
     fun wordsBringBackALostRecipient() {
         Words.generate().use { words ->
             assertEquals(24, words.each().size)
