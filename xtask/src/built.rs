@@ -26,6 +26,12 @@ struct Target {
     kind: Vec<String>,
 }
 
+/// The library of phones, and what writes sources for it.
+pub(crate) struct Mobile {
+    pub(crate) library: PathBuf,
+    pub(crate) bindgen: PathBuf,
+}
+
 /// Builds the command as its tests have it, so that nothing is compiled again, and returns its path.
 pub(crate) fn command(root: &Path) -> Result<PathBuf, XtaskError> {
     let args = ["test", "--workspace", "--profile", PROFILE, "--no-run"];
@@ -45,6 +51,19 @@ pub(crate) fn example(root: &Path, name: &'static str) -> Result<PathBuf, XtaskE
     let args = ["build", "--workspace", "--profile", PROFILE];
     let args = [&args[..], &["--example", name]].concat();
     program(root, &args, name, "example")
+}
+
+/// Builds the library of phones, and what writes sources for it.
+pub(crate) fn mobile(root: &Path) -> Result<Mobile, XtaskError> {
+    let args = ["build", "--workspace", "--profile", PROFILE];
+    let bindgen = ["--features", "omr-mobile/bindgen", "--example", "bindgen"];
+    let bindgen = program(root, &[args, bindgen].concat(), "bindgen", "example")?;
+    let (start, end) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = format!("../deps/{start}omr_mobile{end}");
+    Ok(Mobile {
+        library: bindgen.with_file_name(library),
+        bindgen,
+    })
 }
 
 /// Builds a package's program of the same name as for a release, but with secrets marked, and returns its path.

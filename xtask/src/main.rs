@@ -18,6 +18,7 @@ mod fuzz;
 mod golang;
 mod gpu;
 mod hardware;
+mod kotlin;
 mod lengths;
 mod licences;
 mod miri;
@@ -48,13 +49,13 @@ usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, operators, deny, proto, clippy,
                           cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python,
-                          typescript, packages, go, wheel
+                          typescript, packages, go, kotlin, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
   sizes                   tracked files above 1 MB that are not listed
   builds                  the small and the full command: lints, and the crates that they are made of
-  targets                 the libraries on Windows, macOS, Arm and WebAssembly: lints; kernels of Arm by qemu
+  targets                 the libraries on Windows, macOS, Arm, phones and WebAssembly: lints; kernels of Arm by qemu
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
   cuda [--write]          the kernels for graphics cards: PTX made of their sources, compared (or written)
@@ -72,6 +73,7 @@ usage: cargo xtask <command>
   operators               alerts by promtool, and the chart with several sets of values by Helm
   go [--write]            the sender in Go against the known answers and a running server, its calls as they are generated
                           from the protocol (or: generate them anew)
+  kotlin                  recipients in Kotlin, by sources that UniFFI writes, against a running server
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
                           for other systems; --figures: that one measured at full size)
@@ -135,6 +137,7 @@ fn run() -> Result<(), XtaskError> {
         ["operators"] => operators::check(root),
         ["go"] => golang::check(root),
         ["go", "--write"] => golang::renew(root),
+        ["kotlin"] => kotlin::check(root),
         ["wheel"] => wheel::check(root),
         ["packages"] => dist::check(root),
         ["dist"] => dist::make(root, None),

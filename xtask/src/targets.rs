@@ -1,9 +1,9 @@
 //! The libraries on other systems and processors: lints for all of them, tests of kernels where an emulator runs them.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::process::{Command, Stdio};
 
-use crate::ci::{cargo, cargo_command, printed, succeed};
+use crate::ci::{cargo_command, printed, succeed};
 use crate::error::XtaskError;
 use crate::{built, npm};
 
@@ -13,6 +13,9 @@ const BROWSERS: &str = "wasm32-unknown-unknown";
 /// Windows, the processors of Apple and Arm.
 const SYSTEMS: [&str; 3] = ["x86_64-pc-windows-gnu", "aarch64-apple-darwin", EMULATED];
 
+/// Phones.
+const PHONES: [&str; 2] = ["aarch64-linux-android", "aarch64-apple-ios"];
+
 const EMULATED: &str = "aarch64-unknown-linux-gnu";
 
 /// The linker for the emulated processor, and the emulator.
@@ -21,25 +24,39 @@ const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
 /// Where Debian has the libraries that the linker takes.
 const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
+/// The packages of all systems, with all that they stand on.
+const PACKAGES: [&str; 3] = ["omr-client", "omr-detector", "omr-inbox"];
+
 /// Lints the libraries for all targets, and compares the kernels of the emulated one with the scalar code.
 pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
     if !is_installed(BROWSERS)? {
         return npm::skip("targets", "targets");
     }
-    lint(root, &[BROWSERS], &["--features", "getrandom/wasm_js"])?;
-    let mut systems = Vec::new();
-    for system in SYSTEMS {
-        if is_installed(system)? {
-            systems.push(system);
-        }
-    }
+    let features = ["--features", "getrandom/wasm_js"];
+    succeed(&mut lint(root, &PACKAGES, &[BROWSERS], &features))?;
+    let systems = installed(&SYSTEMS)?;
     if !systems.is_empty() {
-        lint(root, &systems, &[])?;
+        succeed(&mut lint(root, &PACKAGES, &systems, &[]))?;
     }
-    if systems.len() < SYSTEMS.len() {
+    let phones = installed(&PHONES)?;
+    if !phones.is_empty() {
+        lint_phones(root, &phones)?;
+    }
+    if systems.len() + phones.len() < SYSTEMS.len() + PHONES.len() {
         return npm::skip("targets", "targets");
     }
     emulate(root)
+}
+
+/// The targets of these whose standard library the compiler has.
+fn installed(targets: &[&'static str]) -> Result<Vec<&'static str>, XtaskError> {
+    let mut found = Vec::new();
+    for target in targets {
+        if is_installed(target)? {
+            found.push(*target);
+        }
+    }
+    Ok(found)
 }
 
 /// Whether the compiler has the standard library of a target, if need be from rustup.
@@ -59,27 +76,29 @@ pub(crate) fn is_installed(target: &str) -> Result<bool, XtaskError> {
     Ok(added && libraries()?)
 }
 
-/// Lints client, detector and inbox with all that they stand on, for several targets in one schedule.
-fn lint(root: &Path, targets: &[&str], features: &[&str]) -> Result<(), XtaskError> {
-    let packages = [
-        "clippy",
-        "--quiet",
-        "--profile",
-        built::PROFILE,
-        "-p",
-        "omr-client",
-        "-p",
-        "omr-detector",
-        "-p",
-        "omr-inbox",
-    ];
-    let targets: Vec<&str> = targets.iter().flat_map(|one| ["--target", one]).collect();
-    let rest = ["--", "-D", "warnings"];
-    cargo(
-        root,
-        &[&packages[..], features, &targets, &rest].concat(),
-        None,
-    )
+/// A lint of packages with all that they stand on, for several targets in one schedule. Warnings are errors.
+fn lint(root: &Path, packages: &[&str], targets: &[&str], features: &[&str]) -> Command {
+    let mut command = cargo_command(root, &["clippy", "--quiet", "--profile", built::PROFILE]);
+    command
+        .args(packages.iter().flat_map(|one| ["--package", one]))
+        .args(features)
+        .args(targets.iter().flat_map(|one| ["--target", one]))
+        .args(["--", "-D", "warnings"]);
+    command
+}
+
+/// Lints the library of phones. Nothing is linked, so programs that do nothing stand for the C compilers and the SDKs of
+/// phones, which the build of `ring` asks for.
+fn lint_phones(root: &Path, targets: &[&str]) -> Result<(), XtaskError> {
+    let mut command = lint(root, &["omr-mobile"], targets, &[]);
+    for target in targets {
+        let target = target.replace('-', "_");
+        for tool in ["CC", "AR"] {
+            command.env(format!("{tool}_{target}"), "true");
+        }
+    }
+    let sdk = absolute(root.join("target")).map_err(XtaskError::io(root))?;
+    succeed(command.env("SDKROOT", sdk))
 }
 
 /// Runs the suites that back ends share, unless this processor is the emulated one and all its tests do.

@@ -151,6 +151,7 @@ impl TryFrom<MailError> for Flat {
         };
         Ok(match error {
             MailError::File(_, error) => return Err(error),
+            MailError::Unlock(_, error) => return error.try_into(),
             MailError::Remote(error) => return error.try_into(),
             MailError::Frame(error) => return error.try_into(),
             MailError::Clue(error) => return error.try_into(),
@@ -193,6 +194,8 @@ impl TryFrom<LockError> for Flat {
     fn try_from(error: LockError) -> Result<Self, io::Error> {
         match error {
             LockError::Frame(error) => error.try_into(),
+            LockError::Holds(kinds) => Ok(Self::both(Kind::File, kinds)),
+            LockError::Short(_) | LockError::Cost { .. } => Ok(Self::bare(Kind::File)),
             _ => Ok(Self::bare(Kind::Passphrase)),
         }
     }

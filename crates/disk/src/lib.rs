@@ -21,9 +21,35 @@ pub use encrypted::Key;
 #[cfg(all(unix, feature = "record"))]
 pub use record::{History, Loss, Recording, Site};
 
-use std::fs::File;
+#[cfg(unix)]
+use rustix::{fs::FlockOperation, io::Errno};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+
+/// Waits for the exclusive lock of a file, which ends when the file is closed.
+///
+/// Errors: those of the system.
+pub fn lock(file: &File) -> io::Result<()> {
+    // The standard library has no locks on Android.
+    #[cfg(unix)]
+    return Ok(rustix::fs::flock(file, FlockOperation::LockExclusive)?);
+    #[cfg(not(unix))]
+    file.lock()
+}
+
+/// Takes the exclusive lock of a file, which ends when the file is closed.
+///
+/// Errors: `WouldBlock` where another opening of the file has it; those of the system.
+pub fn try_lock(file: &File) -> Result<(), TryLockError> {
+    #[cfg(unix)]
+    return match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(TryLockError::WouldBlock),
+        taken => taken.map_err(|error| TryLockError::Error(error.into())),
+    };
+    #[cfg(not(unix))]
+    file.try_lock()
+}
 
 /// Waits until the content of a file is on the disk. A new file also needs [`sync_folder`].
 ///

@@ -134,7 +134,7 @@ impl Home {
             return Ok(());
         }
         let lock = self.lock_file(LOCK)?;
-        lock.lock().map_err(MailError::file(self.path(LOCK)))?;
+        omr_disk::lock(&lock).map_err(MailError::file(self.path(LOCK)))?;
         // Another process may have completed the switch meanwhile.
         if let Some(name) = next.read(READY)? {
             let name = String::from_utf8_lossy(&name).into_owned();
@@ -178,7 +178,7 @@ impl Home {
         fill: impl FnOnce(&Self) -> Result<(), MailError>,
     ) -> Result<String, MailError> {
         let lock = self.lock_file(LOCK)?;
-        lock.lock().map_err(MailError::file(self.path(LOCK)))?;
+        omr_disk::lock(&lock).map_err(MailError::file(self.path(LOCK)))?;
         let name = self.free_name(date);
         self.place(&name, fill)?;
         Ok(name)
@@ -237,7 +237,7 @@ impl Home {
         Inbox::open(self)?.adopt(name, &old, &theirs)?;
         note_forgotten(self, &old)?;
         let lock = self.lock_file(LOCK)?;
-        lock.lock().map_err(MailError::file(self.path(LOCK)))?;
+        omr_disk::lock(&lock).map_err(MailError::file(self.path(LOCK)))?;
         let folder = self.path(FOLDER);
         let removed = || {
             fs::rename(old.home.dir(), folder.join(format!("{PREFIX}{name}")))?;

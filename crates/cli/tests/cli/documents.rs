@@ -55,10 +55,15 @@ const COMMANDS: [&str; 15] = [
 ];
 
 /// Blocks of other languages, and the tests that run them.
-const ELSEWHERE: [(&str, &str, &str); 5] = [
+const ELSEWHERE: [(&str, &str, &str); 6] = [
     ("docs/web.md", "js", "web/test/recipient.mjs"),
     ("docs/python.md", "python", "python/tests/test_docs.py"),
     ("python/README.md", "python", "python/tests/test_docs.py"),
+    (
+        "kotlin/README.md",
+        "kotlin",
+        "kotlin/src/test/kotlin/InboxTest.kt",
+    ),
     ("go/README.md", "go", "go/vectors_test.go"),
     ("ts/README.md", "ts", "ts/test/server.mjs"),
 ];

@@ -114,7 +114,7 @@ impl Unfinished {
         let path = file.path().to_owned();
         lock(&OURS).insert(path.clone());
         // The lock shows that a process will remove the file; some file systems have no locks.
-        let _ = file.as_file().try_lock();
+        let _ = crate::try_lock(file.as_file());
         Ok(Self {
             path,
             file: Some(file),
@@ -199,7 +199,7 @@ fn is_abandoned(path: &Path) -> io::Result<bool> {
     let found = fs::symlink_metadata(path)?;
     let age = found.modified()?.elapsed().unwrap_or_default();
     // If the owner is another user, the file cannot be opened and must not be removed.
-    Ok(found.is_file() && age > ABANDONED && File::open(path)?.try_lock().is_ok())
+    Ok(found.is_file() && age > ABANDONED && crate::try_lock(&File::open(path)?).is_ok())
 }
 
 /// Installs the handling of signals, which removes temporary files before the process ends.

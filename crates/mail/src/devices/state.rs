@@ -50,7 +50,7 @@ impl Devices {
     /// Errors: `NotLinked`, `File`, `Settings`.
     pub(super) fn change<T>(home: &Home, act: impl FnOnce(&mut Self) -> T) -> Result<T, MailError> {
         let lock = home.lock_file(LOCK)?;
-        lock.lock().map_err(MailError::file(home.path(LOCK)))?;
+        omr_disk::lock(&lock).map_err(MailError::file(home.path(LOCK)))?;
         let missing = || MailError::NotLinked(home.dir().to_owned());
         let mut devices = Self::read(home)?.ok_or_else(missing)?;
         let done = act(&mut devices);

@@ -25,7 +25,7 @@ impl Turn {
     pub(super) fn take(home: &Home) -> Result<Self, MailError> {
         let file = home.lock_file(LOCK)?;
         for _ in 0..TRIES {
-            match file.try_lock() {
+            match omr_disk::try_lock(&file) {
                 Ok(()) => return Ok(Self { _locked: file }),
                 Err(TryLockError::WouldBlock) => sleep(PAUSE),
                 Err(TryLockError::Error(error)) => {
