@@ -92,11 +92,24 @@ pub fn open(
         Err(MailError::Busy) => Mailbox::beside(identity)?,
         opened => opened?,
     };
-    let mut server = home.server()?;
-    if token.is_some() {
-        server.token = token;
-    }
+    let server = own_server(home, None, token)?;
     Ok(OpenInbox::new(mailbox, server, network))
+}
+
+/// Returns the server of an identity, with other parts in place of the stored ones.
+///
+/// Errors: `Mail`.
+pub fn own_server(
+    home: &Home,
+    ca_certificate: Option<String>,
+    token: Option<String>,
+) -> Result<Server, BindingError> {
+    let own = home.server()?;
+    Ok(Server {
+        ca_certificate: ca_certificate.or(own.ca_certificate),
+        token: token.or(own.token),
+        url: own.url,
+    })
 }
 
 /// Checks that a birthday is for keys that may have letters, and not beyond the end of the board.

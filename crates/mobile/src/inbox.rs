@@ -3,7 +3,8 @@
 use crate::watch::Watched;
 use crate::{Fetched, Kept, Letter, OmrError, Waiting, Watch, Words};
 use omr_binding::{
-    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, register, short_address,
+    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, own_server, register,
+    short_address,
 };
 use omr_client::locked::Passphrase;
 use omr_errors::chain;
@@ -100,13 +101,7 @@ impl Inbox {
                 ca_certificate: ca,
                 token,
             },
-            None => {
-                let mut own = home.server()?;
-                if token.is_some() {
-                    own.token = token;
-                }
-                own
-            }
+            None => own_server(&home, ca, token)?,
         };
         let opened = Watched::run(watch, |watch| register(&home, server, network, watch))?;
         Ok(Arc::new(Self { opened }))

@@ -18,11 +18,12 @@ use crate::words::Words;
 use contacts::To;
 use letter::conversations;
 use omr_binding::{
-    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, register, short_address,
+    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, own_server, register,
+    short_address,
 };
 use omr_mail::{MAX_LEVELS, NewIdentity, delete};
 use omr_protocol::{ClueKind, Scheme, Sealing};
-use place::{Place, located, own_server};
+use place::{Place, certificate, located};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
@@ -128,7 +129,7 @@ impl Inbox {
             let network = Network::new(proxy.as_deref())?;
             let server = match url {
                 Some(url) => Place { url, token, ca }.server()?,
-                None => own_server(&at, token)?,
+                None => own_server(&at, certificate(ca)?, token)?,
             };
             Ok(register(&at, server, network, watch)?)
         })

@@ -244,7 +244,8 @@ fn a_certificate_is_renewed_while_the_server_runs() {
     let mut lines = BufReader::new(log).lines().map(Result::unwrap);
     let output = lines.find(|line| line.contains("the old TLS certificate stays in use"));
     assert!(
-        output.unwrap()
+        output
+            .unwrap()
             .contains("tls.crt: expected a certificate in PEM")
     );
     scene.run(&["health", &url, "--ca", "new.crt"]).quietly();

@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use omr_client::locked::Passphrase;
-use omr_mail::{Home, MailError, Server};
+use omr_mail::{Home, Server};
 use std::path::PathBuf;
 use zeroize::Zeroizing;
 
@@ -20,10 +20,17 @@ impl Place {
     pub(super) fn server(self) -> Result<Server, Fault> {
         Ok(Server {
             url: self.url,
-            ca_certificate: self.ca.map(std::fs::read_to_string).transpose()?,
+            ca_certificate: certificate(self.ca)?,
             token: self.token,
         })
     }
+}
+
+/// Returns the content of the CA's file.
+///
+/// Errors: `Io`.
+pub(super) fn certificate(ca: Option<PathBuf>) -> Result<Option<String>, Fault> {
+    Ok(ca.map(std::fs::read_to_string).transpose()?)
 }
 
 /// Returns a home, whose secret is under a passphrase if one is given.
@@ -35,13 +42,4 @@ pub(super) fn located(folder: PathBuf, passphrase: Option<String>) -> Result<Hom
         Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
         None => Ok(home),
     }
-}
-
-/// Returns the identity's server, with the token of this call in place of the stored one.
-pub(super) fn own_server(home: &Home, token: Option<String>) -> Result<Server, MailError> {
-    let mut own = home.server()?;
-    if token.is_some() {
-        own.token = token;
-    }
-    Ok(own)
 }
