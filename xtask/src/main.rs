@@ -18,6 +18,7 @@ mod fuzz;
 mod golang;
 mod gpu;
 mod hardware;
+mod java;
 mod lengths;
 mod licences;
 mod miri;
@@ -48,7 +49,7 @@ usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, operators, deny, proto, clippy,
                           cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python,
-                          typescript, packages, go, wheel
+                          typescript, packages, go, java, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
@@ -72,6 +73,7 @@ usage: cargo xtask <command>
   operators               alerts by promtool, and the chart with several sets of values by Helm
   go [--write]            the sender in Go against the known answers and a running server, its calls as they are generated
                           from the protocol (or: generate them anew)
+  java                    calls of a running server from Java, by classes that are generated from the protocol
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
                           for other systems; --figures: that one measured at full size)
@@ -134,6 +136,7 @@ fn run() -> Result<(), XtaskError> {
         ["typescript"] => typescript::check(root),
         ["operators"] => operators::check(root),
         ["go"] => golang::check(root),
+        ["java"] => java::check(root),
         ["go", "--write"] => golang::renew(root),
         ["wheel"] => wheel::check(root),
         ["packages"] => dist::check(root),
