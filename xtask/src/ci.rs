@@ -7,15 +7,15 @@ use std::time::Instant;
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{
-    browser, builds, built, cuda, deny, dist, golang, hardware, kotlin, operators, pages, proto,
-    python, sizes, targets, test, timing, trials, typescript, web, wheel,
+    browser, builds, built, cuda, deny, dist, golang, hardware, java, kotlin, operators, pages,
+    proto, python, sizes, targets, test, timing, trials, typescript, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 23] = [
+    let steps: [(&str, Step<'_>); 24] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -65,6 +65,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         ("typescript", &|| typescript::check(root)),
         ("packages", &|| dist::check(root)),
         ("go", &|| golang::check(root)),
+        ("java", &|| java::check(root)),
         ("kotlin", &|| kotlin::check(root)),
         ("wheel", &|| wheel::check(root)),
     ];

@@ -18,6 +18,7 @@ mod fuzz;
 mod golang;
 mod gpu;
 mod hardware;
+mod java;
 mod kotlin;
 mod lengths;
 mod licences;
@@ -49,7 +50,7 @@ usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, operators, deny, proto, clippy,
                           cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python,
-                          typescript, packages, go, kotlin, wheel
+                          typescript, packages, go, java, kotlin, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
@@ -73,6 +74,7 @@ usage: cargo xtask <command>
   operators               alerts by promtool, and the chart with several sets of values by Helm
   go [--write]            the sender in Go against the known answers and a running server, its calls as they are generated
                           from the protocol (or: generate them anew)
+  java                    calls of a running server from Java, by classes that are generated from the protocol
   kotlin                  recipients in Kotlin, by sources that UniFFI writes, against a running server
   wheel [--release [--everywhere]]
                           the Python package: its wheel, its tests, its types (--release: as it is published, also
@@ -136,6 +138,7 @@ fn run() -> Result<(), XtaskError> {
         ["typescript"] => typescript::check(root),
         ["operators"] => operators::check(root),
         ["go"] => golang::check(root),
+        ["java"] => java::check(root),
         ["go", "--write"] => golang::renew(root),
         ["kotlin"] => kotlin::check(root),
         ["wheel"] => wheel::check(root),

@@ -69,8 +69,8 @@ impl Traces {
     }
 }
 
-/// Answers a request, the spans of which continue the trace that its headers name, if any. Invalid headers are ignored,
-/// as W3C's Trace Context requires.
+/// Answers a request whose spans continue the trace that its headers name, if any. Invalid headers are ignored, as
+/// W3C's Trace Context requires.
 pub async fn in_trace_of_caller(request: Request, next: Next) -> Response {
     let headers = trace_headers(request.headers());
     let context = global::get_text_map_propagator(|propagator| propagator.extract(&headers));
