@@ -20,7 +20,7 @@ def _omr(*args):
 class Server:
     """`omr serve`, which may be killed and started again at its address."""
 
-    def __init__(self, folder, params, together=8):
+    def __init__(self, folder, params, together=8, tls=None):
         self.folder, self.params = pathlib.Path(folder), params
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -45,11 +45,13 @@ class Server:
             together = {together}
             together_seconds = 0.2
         """
+        if tls:
+            config += '[tls]\ncertificate = "{}"\nkey = "{}"'.format(*tls)
         (self.folder / "omr.toml").write_text(config)
         tokens = data / "tokens.toml"
         self.token = _omr("token", "add", "--file", tokens, "--name", "all", "--may", "post", "--may", "detect").strip()
         self.work = _omr("token", "add", "--file", tokens, "--name", "pool", "--may", "work").strip()
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
         self.start()
 
     def works_itself(self):

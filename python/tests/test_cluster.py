@@ -8,6 +8,8 @@ import concurrent.futures
 import importlib
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -16,12 +18,12 @@ import pytest
 
 import omr
 import omr.ray
-from conftest import PROJECT, TINY
+from conftest import TINY
 from served import COMMAND, Server, World
 
 PARAMS, RECIPIENTS, BATCHES = os.environ.get("OMR_CLUSTER", f"{TINY} 16 3").split()
 BATCH = 2048 if PARAMS == TINY else 65536
-NEEDS = PROJECT["optional-dependencies"]["ray"]
+PORT, JOB = 8267, "omr-job"
 STORE = (1 if PARAMS == TINY else 4) << 30
 
 
@@ -117,7 +119,31 @@ def test_every_digest_comes_once_though_a_machine_and_the_server_die(world, clus
     # No digest that the client has had is made once more.
     assert server.finished() <= recipients - before
     assert len(done) == recipients and figures["digests"] <= recipients
-    assert figures["died"] >= 1 and figures["failed"] == 0, driver.read()
+    log = driver.read()
+    assert figures["died"] >= 1 and figures["failed"] == 0, log
+    assert re.search(r"actor\.py.* jobs in ", log), log
+
+
+def test_a_submitted_job_works_with_the_logs_of_its_actors(world):
+    """A cluster as `ray start` makes it."""
+    ray = str(pathlib.Path(sys.executable).with_name("ray"))
+    call = lambda *args: subprocess.run([ray, *map(str, args)], check=True, capture_output=True, text=True).stdout
+    call("start", "--head", "--port", 0, "--dashboard-port", PORT, "--num-cpus", 1, "--object-store-memory", STORE)
+    try:
+        address = f"http://127.0.0.1:{PORT}"
+        token = world.server.folder / "job.token"
+        token.write_text(world.server.work)
+        driver = ["-m", "omr.ray", "--server", world.server.url, "--token-file", token, "--until-idle", 5]
+        options = ["--address", address, "--submission-id", JOB, "--no-wait"]
+        call("job", "submit", *options, "--", sys.executable, *driver)
+        world.check(0, world.ask([0])[0].result())
+        jobs = importlib.import_module("ray.job_submission").JobSubmissionClient(address)
+        wait_for(lambda: jobs.get_job_status(JOB).is_terminal(), 120)
+        logs = jobs.get_job_logs(JOB)
+        assert jobs.get_job_status(JOB) == "SUCCEEDED", logs
+        assert re.search(r"actor\.py.* 1 jobs in ", logs), logs
+    finally:
+        call("stop", "--force")
 
 
 def test_what_ray_costs_and_a_second_machine_brings(world, cluster):
@@ -184,4 +210,4 @@ def test_a_digest_that_is_cancelled_is_worked_on_no_more(world, cluster, tmp_pat
 def test_ray_is_optional():
     code = "import sys; sys.modules['ray'] = None; import omr, omr.ray\ntry: omr.ray.Pool('x', omr.ray.Settings())\nexcept ImportError as e: print(e)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert omr and out.endswith(f"pip install '{NEEDS[1]}' {NEEDS[0]}\n")
+    assert omr and out.endswith("pip install 'oblivious-omr[ray]'\n")

@@ -2,12 +2,15 @@
 
 import concurrent.futures
 import pickle
+import shutil
+import subprocess
 
 import pytest
 
 import omr
 from conftest import TINY
 from omr.ray import Leases, Maker, Unit
+from omr.ray import Server as Place
 from served import COMMAND, Server, World
 
 pytestmark = pytest.mark.skipif(not COMMAND, reason="OMR_COMMAND names no command")
@@ -113,6 +116,23 @@ def test_what_does_not_fit_is_told(world):
     world.check(0, asked[0].result())
     with pytest.raises(omr.AccessError):
         Leases(world.server.url, world.server.token)
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
+def test_machines_of_a_cluster_need_no_file_of_the_authority(tmp_path):
+    cert, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=omr"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]
+    subprocess.run([*make.split(), *names, "-keyout", key, "-out", cert], check=True, capture_output=True)
+    server = Server(tmp_path, TINY, tls=(cert, key))
+    try:
+        place = Place(server.url, server.work, "py", cert.read_bytes())
+        cert.unlink()
+        assert pickle.loads(pickle.dumps(place)).connect().params == TINY
+    finally:
+        server.stop()
+    with pytest.raises(TypeError):
+        Leases(server.url, server.work, ca=str(cert))
 
 
 def made(leases, maker, ask, jobs=1):

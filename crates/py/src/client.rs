@@ -97,7 +97,8 @@ impl Client {
         ca: Option<PathBuf>,
         proxy: Option<&str>,
     ) -> PyResult<Self> {
-        let connection = Connection::new(&url, token, ca, proxy)?;
+        let pem = ca.map(std::fs::read).transpose().map_err(Fault::from)?;
+        let connection = Connection::new(&url, token, pem, proxy)?;
         Ok(Self {
             url,
             open: RwLock::new(Some(Arc::new(connection))),
@@ -304,16 +305,16 @@ impl Client {
 impl Connection {
     /// Returns a connection, which is made with the first call.
     ///
-    /// Errors: `Io`, `Remote`.
+    /// Errors: `Remote`.
     pub(crate) fn new(
         url: &str,
         token: Option<String>,
-        ca: Option<PathBuf>,
+        ca: Option<Vec<u8>>,
         proxy: Option<&str>,
     ) -> Result<Self, Fault> {
         let endpoint = Endpoint {
             token,
-            ca_certificate: ca.map(std::fs::read).transpose()?,
+            ca_certificate: ca,
             ..Endpoint::new(url.to_owned())
         };
         let network = Network::new(proxy)?;

@@ -1426,10 +1426,11 @@ class Unit:
 
 @final
 class Leases:
-    """The calls of a worker of a server, with a token that has the right `work`. Passing errors are `UnreachableError`.
+    """The calls of a worker of a server, with a token that has the right `work`. `ca` is the certificate of the server's
+    authority, as PEM. Passing errors are `UnreachableError`.
     """
 
-    def __new__(cls, url: str, token: str, *, name: str | None = None, ca: _Path | None = None) -> Self: ...
+    def __new__(cls, url: str, token: str, *, name: str | None = None, ca: bytes | None = None) -> Self: ...
     @property
     def params(self) -> str:
         """The name of the parameter set of the server."""

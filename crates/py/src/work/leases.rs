@@ -14,13 +14,13 @@ use omr_remote::{RemoteError, random_id};
 use omr_worker::{Handshake, read_part};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyRange};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The highest number of seconds to wait for work in one call.
 const MOST_WAIT: u32 = 30;
 
-/// The calls of a worker of a server, with a token that has the right `work`. Passing errors are `UnreachableError`.
+/// The calls of a worker of a server, with a token that has the right `work`. `ca` is the certificate of the server's
+/// authority, as PEM. Passing errors are `UnreachableError`.
 #[pyclass(frozen, module = "omr.ray")]
 pub(crate) struct Leases {
     url: String,
@@ -45,9 +45,9 @@ impl Leases {
         url: String,
         token: String,
         name: Option<String>,
-        ca: Option<PathBuf>,
+        ca: Option<&[u8]>,
     ) -> PyResult<Self> {
-        let client = Connection::new(&url, Some(token), ca, None)?;
+        let client = Connection::new(&url, Some(token), ca.map(Vec::from), None)?;
         let answered = run(py, &None, None, |watch| {
             // The server is asked once which protocol it supports; calls are repeated where the network fails.
             let asked = Handshake::with(&client.inner, name, "");

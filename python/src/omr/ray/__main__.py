@@ -61,7 +61,9 @@ def main() -> int:
     args = _arguments().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     token = pathlib.Path(args.token_file).read_text() if args.token_file else os.environ.get("OMR_TOKEN", "")
-    ray().init(address=args.address, log_to_driver=False, logging_level=logging.WARNING)
+    # Lines of actors and tasks come here, too.
+    logs = ray().LoggingConfig(encoding="TEXT", log_level="INFO")
+    ray().init(address=args.address, logging_config=logs, logging_level=logging.WARNING)
     try:
         driver = Driver(args.server, token.strip(), _settings(args), name=args.name, ca=args.ca)
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import time
 from typing import Any, NamedTuple
 
 from omr._omr import Leases, Maker, Unit
+
+_log = logging.getLogger("omr.ray")
 
 Array = Any
 """A numpy array of bytes, which Ray hands from process to process without copying it."""
@@ -19,7 +22,7 @@ def ray() -> Any:
     try:
         return importlib.import_module("ray")
     except ImportError as error:
-        raise ImportError("expected the packages ray and numpy: pip install 'ray>=2.60' numpy") from error
+        raise ImportError("expected the packages ray and numpy: pip install 'oblivious-omr[ray]'") from error
 
 
 def array(data: bytes) -> Array:
@@ -34,7 +37,8 @@ class Server(NamedTuple):
     url: str
     token: str
     name: str
-    ca: str | None = None
+    ca: bytes | None = None
+    """What the file holds, which other machines do not have."""
 
     def connect(self) -> Leases:
         """The calls of a worker; one connection a process."""
@@ -108,4 +112,8 @@ class Actor:
         jobs, seconds = made
         arrays = [(None if data is None else array(data), error) for data, error in jobs]
         began, loading = start
-        return Made(arrays, seconds, self._maker.loading - loading, time.perf_counter() - began)
+        busy = time.perf_counter() - began
+        for error in {error for _, error in jobs if error is not None}:
+            _log.warning("a digest is not made: %s", error)
+        _log.info("%d jobs in %.2f s", len(jobs), busy)
+        return Made(arrays, seconds, self._maker.loading - loading, busy)

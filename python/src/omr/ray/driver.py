@@ -7,6 +7,8 @@ import concurrent.futures
 import dataclasses
 import importlib
 import logging
+import os
+import pathlib
 import queue
 import threading
 import time
@@ -90,9 +92,12 @@ class _Held:
 class Driver:
     """Works for a server on the cluster that `ray.init` joined."""
 
-    def __init__(self, url: str, token: str, settings: Settings, *, name: str | None = None, ca: str | None = None) -> None:
-        self._leases = Leases(url, token, name=name, ca=ca)
-        self._server = Server(url, token, self._leases.name, ca)
+    def __init__(
+        self, url: str, token: str, settings: Settings, *, name: str | None = None, ca: str | os.PathLike[str] | None = None
+    ) -> None:
+        pem = None if ca is None else pathlib.Path(ca).read_bytes()
+        self._leases = Leases(url, token, name=name, ca=pem)
+        self._server = Server(url, token, self._leases.name, pem)
         self.settings = settings
         self.pool = Pool(self._leases.params, settings)
         self.figures = Figures()
