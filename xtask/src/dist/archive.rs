@@ -27,19 +27,42 @@ pub(super) fn tar_as(
     } else {
         format!("--transform=s,^\\.,{inside},SH")
     };
-    let mut command = Command::new("tar");
+    let mut command = steady(release);
     command
-        .args(["--create", "--format=ustar", "--sort=name"])
-        .args(["--owner=0", "--group=0", "--numeric-owner"])
-        .arg("--mode=u=rwX,go=rX")
         .arg(format!("--use-compress-program=gzip -n {compress}"))
-        .arg(format!("--mtime=@{}", release.epoch))
         .arg(named)
         .arg("--file")
         .arg(release.file(file))
         .arg("--directory")
         .args([folder, Path::new(".")]);
     succeed(&mut command)
+}
+
+/// Packs what a folder contains into a file, without compression.
+pub(super) fn tar_plain(
+    release: &Release<'_>,
+    file: &str,
+    folder: &Path,
+) -> Result<(), XtaskError> {
+    let mut command = steady(release);
+    command
+        .arg("--transform=s,^\\./,,")
+        .arg("--file")
+        .arg(release.file(file))
+        .arg("--directory")
+        .args([folder, Path::new(".")]);
+    succeed(&mut command)
+}
+
+/// Begins a command of tar that depends on names and content alone.
+fn steady(release: &Release<'_>) -> Command {
+    let mut command = Command::new("tar");
+    command
+        .args(["--create", "--format=ustar", "--sort=name"])
+        .args(["--owner=0", "--group=0", "--numeric-owner"])
+        .arg("--mode=u=rwX,go=rX")
+        .arg(format!("--mtime=@{}", release.epoch));
+    command
 }
 
 /// Packs the source of the commit that is checked out; gives a folder with a copy of it.
