@@ -7,15 +7,15 @@ use std::time::Instant;
 use crate::arch;
 use crate::error::XtaskError;
 use crate::{
-    browser, builds, built, cuda, deny, dist, golang, hardware, java, kotlin, operators, pages,
-    proto, python, sizes, targets, test, timing, trials, typescript, web, wheel,
+    browser, builds, built, crates, cuda, deny, dist, golang, hardware, java, kotlin, operators,
+    pages, proto, python, sizes, targets, test, timing, trials, typescript, web, wheel,
 };
 
 type Step<'a> = &'a dyn Fn() -> Result<(), XtaskError>;
 
 /// Everything that a change must pass, cheapest first; stops at the first failure.
 pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
-    let steps: [(&str, Step<'_>); 24] = [
+    let steps: [(&str, Step<'_>); 25] = [
         ("format", &|| {
             cargo(root, &["fmt", "--all", "--check"], None)
         }),
@@ -55,6 +55,7 @@ pub(crate) fn ci(root: &Path) -> Result<(), XtaskError> {
         }),
         ("test", &|| test::run(root, &[])),
         ("trials", &|| trials::run(root)),
+        ("crates", &|| crates::check(root)),
         // Each of them is busy on one core for most of the time.
         ("timing, hardware", &|| {
             both(&|| timing::check(root), &|| hardware::check(root))

@@ -98,6 +98,12 @@ pub(crate) enum XtaskError {
     Unsigned { path: PathBuf },
     #[error("{package}: expected {expected}, found none")]
     Incomplete { package: String, expected: String },
+    #[error("{package}, packed: expected {expected}, found {found}")]
+    Packed {
+        package: String,
+        expected: String,
+        found: String,
+    },
     #[error(
         "{package}: expected a version that was published before {before}, found {found}; `cargo update -p NAME --precise VERSION` takes an older one"
     )]

@@ -7,6 +7,7 @@ mod browser;
 mod builds;
 mod built;
 mod ci;
+mod crates;
 mod cuda;
 mod deny;
 mod dist;
@@ -49,13 +50,15 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   ci                      everything that a change must pass: format, arch, pages, sizes, operators, deny, proto, clippy,
-                          cuda, builds, targets, docs, timing, test, trials, hardware, browser, web, python,
-                          typescript, packages, go, java, kotlin, wheel
+                          cuda, builds, targets, docs, timing, test, trials, crates, hardware, browser, web,
+                          python, typescript, packages, go, java, kotlin, wheel
   test [ARGS]             all tests, optimised; ARGS go to nextest, and leave out those of documentation
   arch                    dependencies against the arrows in ARCHITECTURE.md and docs/dependencies.md
   pages                   columns and links of Markdown pages, first lines, words and parameters of Rust files
   sizes                   tracked files above 1 MB that are not listed
   builds                  the small and the full command: lints, and the crates that they are made of
+  crates                  what is published on crates.io: packed, and used by a project that has nothing else of this
+                          repository: target/crates
   targets                 the libraries on Windows, macOS, Arm, phones and WebAssembly: lints; kernels of Arm by qemu
   deny                    licences, origins and known vulnerabilities of dependencies, by cargo-deny
   proto [--accept]        lint the protocol and compare it with its baseline (or make it the baseline)
@@ -119,6 +122,7 @@ fn run() -> Result<(), XtaskError> {
         ["deny"] => deny::check(root),
         ["sizes"] => sizes::check(root),
         ["builds"] => builds::check(root),
+        ["crates"] => crates::check(root),
         ["targets"] => targets::check(root),
         ["proto"] => proto::check(root),
         ["proto", "--accept"] => proto::accept(root),

@@ -133,7 +133,7 @@ mod tests {
 
     /// Exact to the integer, from `reference/narrow.py`.
     fn exact() -> Vec<(f64, Vec<u64>)> {
-        let text = include_str!("../../../testdata/ring/narrow.json");
+        let text = include_str!("narrow/exact.json");
         let cases: Vec<Value> = serde_json::from_str(text).expect("a list of cases");
         let case = |case: &Value| {
             let thresholds = case["thresholds"].as_array().expect("a list");

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Release, debian};
+use super::{Release, archive, debian, fresh};
 use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
 use crate::{files, npm};
@@ -59,9 +59,11 @@ pub(super) fn save(release: &Release<'_>, target: &str) -> Result<(), XtaskError
         .arg("--file")
         .arg(release.root.join("packaging/Containerfile"));
     succeed(build.arg(&release.out))?;
-    let file = release.file("-image.tar");
-    let to = format!("oci-archive:{}:{}", file.display(), release.version);
-    succeed(buildah().args(["push", "--quiet", &image, &to]))
+    // Not by buildah, whose archives have the clock's time.
+    let folder = fresh(&release.root.join("target/dist-image"))?;
+    let to = format!("oci:{}:{}", folder.display(), release.version);
+    succeed(buildah().args(["push", "--quiet", &image, &to]))?;
+    archive::tar_plain(release, "-image.tar", &folder)
 }
 
 /// buildah with its storage.
