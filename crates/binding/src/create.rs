@@ -104,12 +104,14 @@ pub fn own_server(
     ca_certificate: Option<String>,
     token: Option<String>,
 ) -> Result<Server, BindingError> {
-    let own = home.server()?;
-    Ok(Server {
-        ca_certificate: ca_certificate.or(own.ca_certificate),
-        token: token.or(own.token),
-        url: own.url,
-    })
+    let mut own = home.server()?;
+    if ca_certificate.is_some() {
+        own.ca_certificate = ca_certificate;
+    }
+    if token.is_some() {
+        own.token = token;
+    }
+    Ok(own)
 }
 
 /// Checks that a birthday is for keys that may have letters, and not beyond the end of the board.
