@@ -210,4 +210,4 @@ def test_a_digest_that_is_cancelled_is_worked_on_no_more(world, cluster, tmp_pat
 def test_ray_is_optional():
     code = "import sys; sys.modules['ray'] = None; import omr, omr.ray\ntry: omr.ray.Pool('x', omr.ray.Settings())\nexcept ImportError as e: print(e)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert omr and out.endswith("pip install 'oblivious-omr[ray]'\n")
+    assert omr and out.endswith("pip install 'ray>=2.60,<3' numpy\n")

@@ -156,11 +156,11 @@ def test_letters_name_their_senders_and_are_answered(ann, eve):
     assert question.sender.startswith("omr1") and len(question.thread) == 32 and not question.forged
     assert abs(question.time - time.time()) < 60
     assert (tip.subject, tip.sender, tip.forged, tip.thread, tip.time) == ("From nobody", None, False, None, None)
-    # Eve has not published her address, but Ann has it under a name.
     with pytest.raises(omr.AddressError):
         ann.reply(question, b"Yes")
-    ann.add_contact("eve", eve.address)
+    assert eve.publish() == question.sender
     ann.reply(question, b"Yes")
+    ann.add_contact("eve", eve.address)
     (answer,) = [letter for letter in eve.take() if letter.data == b"Yes"]
     assert (answer.thread, answer.subject) == (question.thread, "Dinner")
     eve.add_contact("ann", ann.address)

@@ -2,7 +2,7 @@
 
 use crate::{BindingError, OpenInbox, Watch};
 use omr_mail::{
-    Address, Letter, MailError, Named, Reply, Rules, Server, ShortAddress, send, stated,
+    Address, Letter, MailError, Named, Reply, Rules, Server, ShortAddress, publish, send, stated,
 };
 use omr_protocol::Sealing;
 
@@ -86,6 +86,17 @@ impl OpenInbox {
             .flat_map(|letter| letter.ranges)
             .flatten()
             .collect())
+    }
+
+    /// Publishes the identity's address at its server, which sends it to everybody who has the short form, and then knows
+    /// whose address it is. Returns the short form. Fetches keep the address published.
+    ///
+    /// Errors: `Mail`, `Stopped`.
+    pub fn publish(&self, watch: &impl Watch) -> Result<ShortAddress, BindingError> {
+        let client = self.client()?;
+        let published = publish(&self.mailbox.identity, &client);
+        let (short, _) = self.network.wait(watch, published)?;
+        Ok(short)
     }
 
     /// Returns the address of a recipient: an address, a short address or the name of a contact.

@@ -128,6 +128,15 @@ impl Inbox {
         Ok(self.opened.mailbox.identity.address()?.to_text())
     }
 
+    /// Publishes the address at the server and returns its short form, `omr1..`, which is easily passed on. The server
+    /// then sends the address to everybody who has the short form, and knows whose address it is. Fetches keep it
+    /// published.
+    #[uniffi::method(default(watch = None))]
+    pub fn publish(&self, watch: Option<Arc<dyn Watch>>) -> Result<String, OmrError> {
+        let short = Watched::run(watch, |watch| self.opened.publish(watch))?;
+        Ok(short.to_string())
+    }
+
     /// Returns the name of the parameter set.
     pub fn params(&self) -> String {
         self.opened.mailbox.identity.profile.params.clone()

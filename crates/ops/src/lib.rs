@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod journal;
 mod metrics;
 mod page;
 mod panics;

@@ -8,6 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::error::OpsError;
+use crate::journal::Lines;
 use crate::panics::log_panics;
 use crate::traces::{CALLS, Traces};
 
@@ -75,11 +76,16 @@ pub fn init(config: &TelemetryConfig) -> Result<Telemetry, OpsError> {
         None => None,
     };
     let lines = if config.json {
-        fmt::layer().json().with_writer(std::io::stderr).boxed()
+        fmt::layer()
+            .json()
+            // It is the last one of the list of spans.
+            .with_current_span(false)
+            .with_writer(Lines::new())
+            .boxed()
     } else {
         fmt::layer()
             .with_ansi(std::io::stderr().is_terminal())
-            .with_writer(std::io::stderr)
+            .with_writer(Lines::new())
             .boxed()
     };
     tracing_subscriber::registry()

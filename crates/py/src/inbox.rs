@@ -170,6 +170,17 @@ impl Inbox {
         Ok(address.map_err(Fault::from)?.to_text())
     }
 
+    /// Publishes the address at the server and returns its short form, `omr1..`, which is easily passed on.
+    ///
+    /// The server then sends the address to everybody who has the short form, and knows whose address it is. Fetches keep
+    /// it published.
+    fn publish(&self, py: Python<'_>) -> PyResult<String> {
+        let opened = self.inner()?;
+        run(py, &None, None, |watch| {
+            Ok(opened.publish(watch)?.to_string())
+        })
+    }
+
     /// The name of the parameter set.
     #[getter]
     fn params(&self) -> PyResult<String> {

@@ -138,13 +138,23 @@ pub(crate) async fn common_services() -> Result<(HealthReporter, RoutesBuilder),
     reporter
         .set_service_status("", tonic_health::ServingStatus::Serving)
         .await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    let reflected = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(omr_api::DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let reflection = reflected()
         .build_v1()
         .map_err(|_| ServerError::Reflection)?;
+    // Many clients know its last version before the first alone.
+    let before = reflected()
+        .build_v1alpha()
+        .map_err(|_| ServerError::Reflection)?;
     let mut builder = RoutesBuilder::default();
-    builder.add_service(health).add_service(reflection);
+    builder
+        .add_service(health)
+        .add_service(reflection)
+        .add_service(before);
     Ok((reporter, builder))
 }
 

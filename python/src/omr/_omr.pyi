@@ -1064,6 +1064,12 @@ class Inbox:
     @property
     def address(self) -> str:
         """The address for senders, as text that can be sent by mail."""
+    def publish(self) -> str:
+        """Publishes the address at the server and returns its short form, `omr1..`, which is easily passed on.
+
+        The server then sends the address to everybody who has the short form, and knows whose address it is. Fetches keep
+        it published.
+        """
     @property
     def params(self) -> str:
         """The name of the parameter set."""

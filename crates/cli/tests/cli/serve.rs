@@ -451,6 +451,27 @@ fn limited(scene: &Scene, limit: &str, set: &str) -> Command {
     command
 }
 
+/// systemd's journal takes the priority from the begin of a line.
+#[test]
+#[cfg(target_os = "linux")]
+fn lines_for_the_journal_begin_with_their_priority() {
+    let scene = Scene::empty();
+    let mut command = Command::new("sh");
+    let script = ": > log && JOURNAL_STREAM=$(stat --format %d:%i log) exec \"$0\" \"$@\" 2> log";
+    command.current_dir(scene.dir()).args(["-c", script]);
+    command.arg(env!("CARGO_BIN_EXE_omr"));
+    command.args(["serve", "--anonymous", "--listen", "localhost:0", "--data"]);
+    command
+        .args(["data", "--params", SET])
+        .stdout(Stdio::piped());
+    let mut server = Server(command.spawn().unwrap());
+    let out = server.0.stdout.take().unwrap();
+    BufReader::new(out).read_line(&mut String::new()).unwrap();
+    let log = std::fs::read_to_string(scene.dir().join("log")).unwrap();
+    assert!(log.lines().any(|line| line.starts_with("<6>")), "{log}");
+    assert!(log.lines().all(|line| line.starts_with('<')), "{log}");
+}
+
 /// Under each of these limits the process once ended within an allocation.
 #[test]
 #[cfg(target_os = "linux")]

@@ -11,6 +11,7 @@ mod keys;
 mod ledger;
 mod mail;
 mod orders;
+mod reflection;
 mod rounds;
 mod sessions;
 mod together;

@@ -4,7 +4,7 @@ A driver leases units of work from the server, which stays the one place that ke
 in pieces: one batch of messages for the recipients of a unit. Ray places actors, restores lost arrays, and adds machines;
 whatever of it dies, leases run out and the server hands the work out anew.
 
-Ray is optional: `pip install 'oblivious-omr[ray]'`. Its cluster must be private, since who reaches it may run anything there.
+Ray is optional: `pip install 'ray>=2.60,<3' numpy`. Its cluster must be private, since who reaches it may run anything there.
 """
 
 from omr._omr import Leases, Maker, Unit

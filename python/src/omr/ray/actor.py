@@ -22,7 +22,7 @@ def ray() -> Any:
     try:
         return importlib.import_module("ray")
     except ImportError as error:
-        raise ImportError("expected the packages ray and numpy: pip install 'oblivious-omr[ray]'") from error
+        raise ImportError("expected the packages ray and numpy: pip install 'ray>=2.60,<3' numpy") from error
 
 
 def array(data: bytes) -> Array:
