@@ -105,10 +105,16 @@ export class Recipient {
   async #fetchEvery(milliseconds: number, signal: AbortSignal, fetched: () => void): Promise<never> {
     for (let next = Date.now(); ; next += milliseconds * Math.max(1, Math.ceil((Date.now() - next) / milliseconds))) {
       await until(next, signal);
+      // Each fetch has a signal of its own, which does not keep what listens to it beyond the fetch.
+      const own = new AbortController();
+      const stop = () => own.abort(signal.reason);
+      signal.addEventListener("abort", stop, { once: true });
       try {
-        await this.fetch(undefined, signal);
+        await this.fetch(undefined, own.signal);
       } catch (error) {
         if (!(error instanceof RecipientError && error.kind === "unreached")) throw error;
+      } finally {
+        signal.removeEventListener("abort", stop);
       }
       fetched();
     }
