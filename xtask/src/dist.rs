@@ -1,5 +1,6 @@
-//! The parts of a release, below `target/dist`: archives and packages of the command with the page for letters, packages
-//! for npm, wheels, the chart, the image of a container, the source, the book, a bill of materials, digests of all.
+//! The parts of a release, below `target/parts`: archives and packages of the command with the page for letters,
+//! packages for npm, wheels, the chart, the image of a container, the source, the book, a bill of materials, digests of
+//! all.
 
 mod archive;
 mod chart;
@@ -59,7 +60,7 @@ impl<'a> Release<'a> {
 /// without one a rehearsal.
 pub(crate) fn make(root: &Path, tag: Option<&str>) -> Result<(), XtaskError> {
     let version = version::checked(root, tag)?;
-    let release = Release::begin(root, version, "target/dist", true)?;
+    let release = Release::begin(root, version, "target/parts", true)?;
     let Some(page) = web::built(root, "dist")? else {
         return Ok(());
     };

@@ -86,7 +86,7 @@ usage: cargo xtask <command>
   book                    the documentation as a book of HTML, by mdBook: target/book
   packages                what users install, of the command as tests have it: archive, package for Debian, packages for
                           npm, chart, image, each installed into an empty folder: target/packages
-  dist [--tag TAG]        a release: the command, the wheels, the book, a bill of materials, an image: target/dist
+  dist [--tag TAG]        a release: the command, the wheels, the book, a bill of materials, an image: target/parts
   timing                  no branch and no address depends on a secret: under valgrind
   fuzz [--seconds N] [--runs N] [--json] [TARGET..]
                           every parser under libFuzzer, a minute each
