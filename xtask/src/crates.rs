@@ -2,7 +2,7 @@
 //! else of this repository.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
@@ -210,20 +210,16 @@ fn build(root: &Path, folder: &Path) -> Result<(), XtaskError> {
             .args(["--quiet", "--offline", "--profile", built::PROFILE])
             // The profile of this workspace and its folder, so that external crates are not compiled again.
             .arg("--config")
-            .arg(absolute(&root.join("Cargo.toml"))?)
+            .arg(files::absolute(&root.join("Cargo.toml"))?)
             // Soon compiled: only the crates themselves are less optimised.
             .args([
                 "--config",
                 &format!("profile.{}.opt-level=0", built::PROFILE),
             ])
-            .env("CARGO_TARGET_DIR", absolute(&root.join("target"))?);
+            .env("CARGO_TARGET_DIR", files::absolute(&root.join("target"))?);
         succeed(&mut command)?;
     }
     Ok(())
-}
-
-fn absolute(path: &Path) -> Result<PathBuf, XtaskError> {
-    std::path::absolute(path).map_err(XtaskError::io(path))
 }
 
 fn read(path: &Path) -> Result<String, XtaskError> {

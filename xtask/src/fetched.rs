@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::ci::succeed;
 use crate::error::XtaskError;
+use crate::files;
 
 /// The paths of files of a registry, which are fetched to a folder unless they are there; nothing where the registry
 /// cannot be reached. The list has lines of `sha256sum`, with paths below the registry's address.
@@ -38,7 +39,7 @@ pub(crate) fn files(
     if !absent.is_empty() && succeed(&mut fetch).is_err() {
         return Ok(None);
     }
-    let list = std::path::absolute(list).map_err(XtaskError::io(list))?;
+    let list = files::absolute(list)?;
     let mut compare = Command::new("sha256sum");
     compare.args(["--check", "--quiet"]).arg(list);
     succeed(compare.current_dir(to))?;

@@ -1,7 +1,7 @@
 //! Copies of files and folders, and sections of pages that a program writes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -37,6 +37,11 @@ pub(crate) fn renew(from: &Path, to: &Path) -> Result<(), XtaskError> {
 /// Removes a file.
 pub(crate) fn remove(file: &Path) -> Result<(), XtaskError> {
     fs::remove_file(file).map_err(XtaskError::io(file))
+}
+
+/// Returns the path from the root of the file system.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, XtaskError> {
+    std::path::absolute(path).map_err(XtaskError::io(path))
 }
 
 /// Removes a folder, if it is there.

@@ -1,7 +1,7 @@
 //! Tests recipients in Kotlin: what UniFFI writes, against a server, by the package in `kotlin/`. Writes Swift, too.
 
 use std::ffi::OsString;
-use std::path::{Path, absolute};
+use std::path::Path;
 use std::process::Command;
 
 use crate::ci::succeed;
@@ -46,6 +46,6 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
 /// A property of Maven whose value is a path.
 fn property(name: &str, path: &Path) -> Result<OsString, XtaskError> {
     let mut argument = OsString::from(format!("-D{name}="));
-    argument.push(absolute(path).map_err(XtaskError::io(path))?);
+    argument.push(files::absolute(path)?);
     Ok(argument)
 }

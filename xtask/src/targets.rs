@@ -1,11 +1,11 @@
 //! The libraries on other systems and processors: lints for all of them, tests of kernels where an emulator runs them.
 
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::ci::{cargo_command, printed, succeed};
 use crate::error::XtaskError;
-use crate::{built, npm};
+use crate::{built, files, npm};
 
 /// Browsers, which alone have a source of randomness that a program has to choose.
 const BROWSERS: &str = "wasm32-unknown-unknown";
@@ -97,7 +97,7 @@ fn lint_phones(root: &Path, targets: &[&str]) -> Result<(), XtaskError> {
             command.env(format!("{tool}_{target}"), "true");
         }
     }
-    let sdk = absolute(root.join("target")).map_err(XtaskError::io(root))?;
+    let sdk = files::absolute(&root.join("target"))?;
     succeed(command.env("SDKROOT", sdk))
 }
 

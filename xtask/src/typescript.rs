@@ -32,10 +32,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         .current_dir(&package)
         .arg("--test")
         .args(TESTS)
-        .env(
-            "OMR_ROOT",
-            std::path::absolute(root).map_err(XtaskError::io(root))?,
-        )
+        .env("OMR_ROOT", files::absolute(root)?)
         .env("OMR_COMMAND", built::command(root)?);
     let (Some(tools), Some(chromium)) = (npm::tools(root)?, browser::chromium()) else {
         succeed(&mut tests)?;
@@ -47,7 +44,7 @@ pub(crate) fn check(root: &Path) -> Result<(), XtaskError> {
         .args([PAGE, "--bundle", "--format=esm", "--log-level=warning"])
         .arg("--outdir=tested");
     succeed(&mut bundle)?;
-    let tools = std::path::absolute(&tools).map_err(XtaskError::io(&tools))?;
+    let tools = files::absolute(&tools)?;
     tests
         .arg(BROWSER_TEST)
         .env("OMR_NPM", tools)

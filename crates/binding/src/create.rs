@@ -2,8 +2,11 @@
 
 use crate::{BindingError, Network, OpenInbox, Watch};
 use omr_client::Words;
+use omr_client::locked::Passphrase;
 use omr_mail::{Home, Identity, MailError, Mailbox, NewIdentity, Server};
 use omr_protocol::{Mismatch, Sealing};
+use std::path::PathBuf;
+use zeroize::Zeroizing;
 
 /// The properties of a new identity, where the server's board does not determine them.
 pub struct Wanted<'a> {
@@ -94,6 +97,20 @@ pub fn open(
     };
     let server = own_server(home, None, token)?;
     Ok(OpenInbox::new(mailbox, server, network))
+}
+
+/// Returns a home, whose secret is under a passphrase if one is given.
+///
+/// Errors: `Lock`.
+pub fn located(
+    folder: impl Into<PathBuf>,
+    passphrase: Option<String>,
+) -> Result<Home, BindingError> {
+    let home = Home::new(folder);
+    match passphrase.map(Zeroizing::new) {
+        Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
+        None => Ok(home),
+    }
 }
 
 /// Returns the server of an identity, with other parts in place of the stored ones.

@@ -14,7 +14,7 @@ mod network;
 mod open;
 
 pub use contacts::Outgoing;
-pub use create::{Wanted, create, open, own_server, register};
+pub use create::{Wanted, create, located, open, own_server, register};
 pub use error::BindingError;
 pub use fetch::Decoded;
 pub use flat::{Flat, Kind, Value};

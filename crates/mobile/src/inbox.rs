@@ -3,20 +3,18 @@
 use crate::watch::Watched;
 use crate::{Fetched, Kept, Letter, OmrError, Waiting, Watch, Words};
 use omr_binding::{
-    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, own_server, register,
+    Network, OpenInbox, Outgoing, Wanted, create, located, open, own_server, register,
     short_address,
 };
-use omr_client::locked::Passphrase;
 use omr_errors::chain;
-use omr_mail::{Home, MAX_LEVELS, MailError, NewIdentity, Server, delete};
+use omr_mail::{MAX_LEVELS, MailError, NewIdentity, Server, delete};
 use omr_protocol::{ClueKind, Sealing};
 use std::collections::HashMap;
 use std::sync::Arc;
-use zeroize::Zeroizing;
 
 /// A recipient at a server, in a home folder, with the received letters.
 ///
-/// What a server sees, and when, does not depend on what was found. With `proxy`, such as `socks5h://127.0.0.1:9050`,
+/// The calls that a server sees, and their times, do not depend on the letters that were found. With `proxy`, such as `socks5h://127.0.0.1:9050`,
 /// all connections of this object are made through it; it is not stored. The inbox is open for other programs again
 /// once this object is closed and its calls are over.
 #[derive(uniffi::Object)]
@@ -342,16 +340,5 @@ impl Inbox {
             large,
         };
         Watched::run(watch, |watch| self.opened.reply(number, letter, watch))
-    }
-}
-
-/// Returns a home, whose secret is under a passphrase if one is given.
-///
-/// Errors: `Lock`.
-fn located(folder: String, passphrase: Option<String>) -> Result<Home, BindingError> {
-    let home = Home::new(folder);
-    match passphrase.map(Zeroizing::new) {
-        Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
-        None => Ok(home),
     }
 }

@@ -18,12 +18,12 @@ use crate::words::Words;
 use contacts::To;
 use letter::conversations;
 use omr_binding::{
-    BindingError, Network, OpenInbox, Outgoing, Wanted, create, open, own_server, register,
-    short_address,
+    BindingError, Network, OpenInbox, Outgoing, Wanted, create, located, open, own_server,
+    register, short_address,
 };
 use omr_mail::{MAX_LEVELS, NewIdentity, delete};
 use omr_protocol::{ClueKind, Scheme, Sealing};
-use place::{Place, certificate, located};
+use place::{Place, certificate};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ impl Inbox {
             batches,
         };
         let place = Place { url, token, ca };
-        let at = located(home, passphrase)?;
+        let at = located(home, passphrase).map_err(Fault::from)?;
         let home = at.dir().to_owned();
         run(py, &None, progress, |watch| {
             let (server, network) = (place.server()?, Network::new(proxy.as_deref())?);
@@ -123,7 +123,7 @@ impl Inbox {
         passphrase: Option<String>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let at = located(home, passphrase)?;
+        let at = located(home, passphrase).map_err(Fault::from)?;
         let home = at.dir().to_owned();
         run(py, &None, progress, |watch| {
             let network = Network::new(proxy.as_deref())?;
@@ -149,7 +149,7 @@ impl Inbox {
         proxy: Option<String>,
         passphrase: Option<String>,
     ) -> PyResult<Self> {
-        let at = located(home, passphrase)?;
+        let at = located(home, passphrase).map_err(Fault::from)?;
         let home = at.dir().to_owned();
         run(py, &None, None, |_| {
             Ok(open(&at, token, Network::new(proxy.as_deref())?)?)

@@ -7,7 +7,7 @@ use super::Release;
 use crate::ci::succeed;
 use crate::error::XtaskError;
 use crate::web::Web;
-use crate::{npm, typescript};
+use crate::{files, npm, typescript};
 
 /// Packs both packages.
 pub(super) fn npm(release: &Release<'_>, web: &Web) -> Result<(), XtaskError> {
@@ -24,6 +24,6 @@ fn pack(release: &Release<'_>, folder: &Path) -> Result<(), XtaskError> {
     command
         .current_dir(folder)
         .args(["pack", "--silent", "--ignore-scripts", "--pack-destination"])
-        .arg(std::path::absolute(&release.out).map_err(XtaskError::io(&release.out))?);
+        .arg(files::absolute(&release.out)?);
     succeed(&mut command)
 }

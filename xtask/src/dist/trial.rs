@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::contents::{COMMAND, CONFIGURATION, LICENCES, MANUAL, PAGE, SHELLS, UNITS};
 use super::{Release, debian, fresh, image};
 use crate::ci::{printed, succeed};
 use crate::error::XtaskError;
-use crate::npm;
+use crate::{files, npm};
 
 /// The script that installs, starts, upgrades and purges a package for Debian.
 const DEBIAN: &str = include_str!("trial/debian.sh");
@@ -31,7 +31,9 @@ fn archive(release: &Release<'_>, target: &str, folder: &Path) -> Result<(), Xta
     let name = format!("omr-{}-{target}", release.version);
     let mut command = Command::new("tar");
     command.current_dir(folder).args(["--extract", "--file"]);
-    succeed(command.arg(absolute(&release.file(&format!("-{target}.tar.gz")))?))?;
+    succeed(command.arg(files::absolute(
+        &release.file(&format!("-{target}.tar.gz")),
+    )?))?;
     let unpacked = folder.join(&name);
     let omr = unpacked.join(COMMAND);
     let found = printed(Command::new(&omr).arg("--version"))?;
@@ -84,7 +86,7 @@ fn node(release: &Release<'_>, folder: &Path) -> Result<(), XtaskError> {
     let mut packages = Vec::new();
     for name in ["oblivious-omr", "oblivious-omr-sender"] {
         let file = release.out.join(format!("{name}-{}.tgz", release.version));
-        packages.push(absolute(&file)?);
+        packages.push(files::absolute(&file)?);
     }
     let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     let mut command = Command::new("npm");
@@ -117,7 +119,11 @@ fn package(
     let mut command = Command::new("unshare");
     command
         .args(["--mount", "--pid", "--fork", "--kill-child", "sh"])
-        .args([&script, &absolute(&package)?, &absolute(upgrade)?])
+        .args([
+            &script,
+            &files::absolute(&package)?,
+            &files::absolute(upgrade)?,
+        ])
         .args([release.version, &port.to_string()]);
     succeed(&mut command)
 }
@@ -145,8 +151,4 @@ fn container(release: &Release<'_>) -> Result<(), XtaskError> {
         printed(image::buildah().args(run).args(command))?;
     }
     printed(image::buildah().args(["rm", &container])).map(drop)
-}
-
-fn absolute(path: &Path) -> Result<PathBuf, XtaskError> {
-    std::path::absolute(path).map_err(XtaskError::io(path))
 }

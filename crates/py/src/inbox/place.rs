@@ -1,10 +1,8 @@
-//! The home of an identity, and its server.
+//! The server of an identity.
 
 use crate::fault::Fault;
-use omr_client::locked::Passphrase;
-use omr_mail::{Home, Server};
+use omr_mail::Server;
 use std::path::PathBuf;
-use zeroize::Zeroizing;
 
 /// A server, as given by Python.
 pub(super) struct Place {
@@ -31,15 +29,4 @@ impl Place {
 /// Errors: `Io`.
 pub(super) fn certificate(ca: Option<PathBuf>) -> Result<Option<String>, Fault> {
     Ok(ca.map(std::fs::read_to_string).transpose()?)
-}
-
-/// Returns a home, whose secret is under a passphrase if one is given.
-///
-/// Errors: `Lock`.
-pub(super) fn located(folder: PathBuf, passphrase: Option<String>) -> Result<Home, Fault> {
-    let home = Home::new(folder);
-    match passphrase.map(Zeroizing::new) {
-        Some(text) => Ok(home.with_passphrase(Passphrase::new(text)?)),
-        None => Ok(home),
-    }
 }
