@@ -17,6 +17,9 @@ pub struct NttTable {
     forward: TwiddleTable,
     /// Made for the first inverse transform: who makes keys needs none.
     inverse: OnceLock<TwiddleTable>,
+    /// Made by the AVX2 back end, forward and inverse.
+    #[cfg(target_arch = "x86_64")]
+    doubles: [OnceLock<FloatTwiddles>; 2],
     last: [Factor; 2],
 }
 
@@ -65,6 +68,7 @@ impl Twiddles<'_> {
 
     /// The first seven entries of the tree below `slot`, where the children of entry `s` are `2s`
     /// and `2s + 1`. They start at 1; entry 0 repeats entry 1.
+    #[cfg(target_arch = "aarch64")]
     #[inline(always)]
     pub(crate) fn heap(&self, slot: usize) -> [Factor; 8] {
         let (w, quotient) = (words_heap(self.w, slot), words_heap(self.quotient, slot));
@@ -75,11 +79,43 @@ impl Twiddles<'_> {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn words_heap(words: &[u64], slot: usize) -> [u64; 8] {
     let (twos, fours) = (words.as_chunks().0, words.as_chunks().0);
     let (s1, [s2, s3], [s4, s5, s6, s7]) = (words[slot], twos[slot], fours[slot]);
     [s1, s1, s2, s3, s4, s5, s6, s7]
+}
+
+/// The twiddles of a transform as doubles from `-q/2` to `q/2`, in the order in which vectors of four take them.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Debug)]
+pub(crate) struct FloatTwiddles {
+    /// Entries of [`TwiddleTable`] but for the last two levels.
+    pub(crate) heap: Vec<f64>,
+    /// The last two levels, for each leaf of 16 residues: the factors of the upper level in the order 0, 2, 1, 3, then
+    /// those of the lower one in the order 0, 4, 2, 6, 1, 5, 3, 7.
+    pub(crate) leaves: Vec<[[f64; 4]; 3]>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl FloatTwiddles {
+    fn new(m: &Modulus, tw: Twiddles<'_>) -> Self {
+        let n = tw.w.len();
+        let at = |slot: usize| m.to_centered(tw.w[slot]) as f64;
+        let leaf = |slot: usize| {
+            let (twos, ones) = (4 * slot, 8 * slot);
+            [
+                [0, 2, 1, 3].map(|i| at(twos + i)),
+                [0, 4, 2, 6].map(|i| at(ones + i)),
+                [1, 5, 3, 7].map(|i| at(ones + i)),
+            ]
+        };
+        Self {
+            heap: (0..n / 4).map(at).collect(),
+            leaves: (n / 16..n / 8).map(leaf).collect(),
+        }
+    }
 }
 
 impl NttTable {
@@ -114,6 +150,8 @@ impl NttTable {
             forward: TwiddleTable::new(&modulus, n, psi),
             last: [n_inv, modulus.mul(n_inv, root)].map(|w| modulus.factor(w)),
             inverse: OnceLock::new(),
+            #[cfg(target_arch = "x86_64")]
+            doubles: [OnceLock::new(), OnceLock::new()],
         })
     }
 
@@ -140,6 +178,18 @@ impl NttTable {
     pub(crate) fn inverse(&self) -> Twiddles<'_> {
         let root = || TwiddleTable::new(&self.modulus, self.n, self.modulus.inv(self.psi));
         self.inverse.get_or_init(root).rows()
+    }
+
+    /// The forward twiddles as doubles. Panics: in transforms of fewer than 16 points.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn forward_floats(&self) -> &FloatTwiddles {
+        self.doubles[0].get_or_init(|| FloatTwiddles::new(&self.modulus, self.forward()))
+    }
+
+    /// The inverse twiddles as doubles. Panics: in transforms of fewer than 16 points.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn inverse_floats(&self) -> &FloatTwiddles {
+        self.doubles[1].get_or_init(|| FloatTwiddles::new(&self.modulus, self.inverse()))
     }
 
     /// `1 / n`, alone and times the inverse twiddle of the root.

@@ -1,210 +1,118 @@
-//! Sums of products, basis conversion and data movement. Ranges and shapes: see the methods of
+//! Basis conversion and data movement. Ranges and shapes: see the methods of
 //! [`Kernels`](crate::Kernels).
 
 use std::arch::x86_64::*;
 
-use super::float::{Factors, Field, load, splat, store, to_float, to_int};
-use crate::{
-    Modulus,
-    scalar::{convert as scalar, mul::dot_from},
-};
+use super::chain::Chain;
+use super::float::{Field, load, splat, store, to_float, to_int};
+use crate::{Modulus, scalar::convert as scalar};
 
-/// Bits of the low limb of a factor.
-const LIMB: i32 = 26;
-
-/// Sums of limb products: at most 4096 terms below `2^52`, `2^51` and `2^48`.
-#[derive(Clone, Copy)]
-struct Sums {
-    low: __m256i,
-    middle: __m256i,
-    high: __m256i,
-}
-
-impl Sums {
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn zero() -> Self {
-        Self {
-            low: splat(0),
-            middle: splat(0),
-            high: splat(0),
-        }
-    }
-
-    /// Adds `x y`, given as limbs.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn add(&mut self, x: [__m256i; 2], y: [__m256i; 2]) {
-        self.low = _mm256_add_epi64(self.low, _mm256_mul_epu32(x[0], y[0]));
-        self.middle = _mm256_add_epi64(self.middle, _mm256_mul_epu32(x[0], y[1]));
-        self.middle = _mm256_add_epi64(self.middle, _mm256_mul_epu32(x[1], y[0]));
-        self.high = _mm256_add_epi64(self.high, _mm256_mul_epu32(x[1], y[1]));
-    }
-
-    /// `low + 2^26 middle + 2^52 high`, canonical.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn reduce(&self, wide: &Wide) -> __m256i {
-        let f = &wide.f;
-        let [low, carry] = limbs(self.low);
-        let [middle, carry] = limbs(_mm256_add_epi64(self.middle, carry));
-        let high = _mm256_add_epi64(self.high, carry);
-        let low = _mm256_or_si256(low, _mm256_slli_epi64::<LIMB>(middle));
-        let top = _mm256_srli_epi64::<52>(high);
-        let high = _mm256_and_si256(high, splat((1 << 52) - 1));
-        // Within 0.51, 2 (the quotient is off by 1.5 at most) and 0.51 times q.
-        let sum = _mm256_add_pd(f.reduce(to_float(low)), f.mul(to_float(high), wide.r52));
-        let sum = _mm256_add_pd(sum, f.mul(to_float(top), wide.r104));
-        to_int(f.canonical(f.reduce(sum)))
-    }
-}
-
-/// The constants that reduce [`Sums`].
-struct Wide {
-    f: Field,
-    /// `2^52 mod q`.
-    r52: Factors,
-    /// `2^104 mod q`.
-    r104: Factors,
-}
-
-impl Wide {
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn new(m: &Modulus) -> Self {
-        let (f, [r52, r104]) = (Field::new(m), m.word_weights());
-        Self {
-            f,
-            r52: f.splat(r52.w),
-            r104: f.splat(r104.w),
-        }
-    }
-}
-
-/// The low 26 bits and the rest.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn limbs(x: __m256i) -> [__m256i; 2] {
-    [
-        _mm256_and_si256(x, splat((1 << LIMB) - 1)),
-        _mm256_srli_epi64::<LIMB>(x),
-    ]
-}
-
-/// Vectors whose sums stay in registers.
-const TILE: usize = 2;
-
-/// Terms that are added as doubles, each at most `0.875 q` from zero: their sum is exact, and its reduction is a third
-/// of that of limbs.
-const FEW: usize = 8;
-
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
-    if a.len() <= FEW {
-        return dot_few(m, out, a, b);
-    }
-    let wide = Wide::new(m);
-    let mut done = 0;
-    for tile in out.as_chunks_mut().0.as_chunks_mut::<TILE>().0 {
-        let mut sums = [Sums::zero(); TILE];
-        for (a, b) in a.iter().zip(b) {
-            let a = a[done..done + 4 * TILE].as_chunks().0;
-            let b = b[done..done + 4 * TILE].as_chunks().0;
-            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-                sum.add(limbs(load(a)), limbs(load(b)));
-            }
-        }
-        for (out, sum) in tile.iter_mut().zip(&sums) {
-            store(out, sum.reduce(&wide));
-        }
-        done += 4 * TILE;
-    }
-    dot_from(m, out, a, b, done);
-}
-
-/// Does [`dot`] for at most [`FEW`] terms.
-#[target_feature(enable = "avx2,fma")]
-fn dot_few(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
-    let f = Field::new(m);
-    let mut done = 0;
-    for tile in out.as_chunks_mut().0.as_chunks_mut::<FLOAT_TILE>().0 {
-        let mut sums = [_mm256_setzero_pd(); FLOAT_TILE];
-        for (a, b) in a.iter().zip(b) {
-            let a = a[done..done + 4 * FLOAT_TILE].as_chunks().0;
-            let b = b[done..done + 4 * FLOAT_TILE].as_chunks().0;
-            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-                let product = f.product(to_float(load(a)), to_float(load(b)));
-                *sum = _mm256_add_pd(*sum, product);
-            }
-        }
-        for (out, &sum) in tile.iter_mut().zip(&sums) {
-            store(out, to_int(f.canonical(f.reduce(sum))));
-        }
-        done += 4 * FLOAT_TILE;
-    }
-    dot_from(m, out, a, b, done);
-}
-
-/// Does [`convert`] for at most [`FEW`] terms.
-#[target_feature(enable = "avx2,fma")]
-fn convert_few(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
-    let f = Field::new(m);
-    let mut factors = [f.splat(0); FEW];
-    for (factor, &c) in factors.iter_mut().zip(coef) {
-        *factor = f.splat(c);
-    }
-    let mut done = 0;
-    for tile in out.as_chunks_mut().0.as_chunks_mut::<FLOAT_TILE>().0 {
-        let mut sums = [_mm256_setzero_pd(); FLOAT_TILE];
-        for (row, &factor) in src.iter().zip(&factors) {
-            let row = row[done..done + 4 * FLOAT_TILE].as_chunks().0;
-            for (sum, x) in sums.iter_mut().zip(row) {
-                *sum = _mm256_add_pd(*sum, f.mul(to_float(load(x)), factor));
-            }
-        }
-        for (out, &sum) in tile.iter_mut().zip(&sums) {
-            store(out, to_int(f.canonical(f.reduce(sum))));
-        }
-        done += 4 * FLOAT_TILE;
-    }
-    scalar::convert_from(m, out, src, coef, done);
-}
+/// Vectors of an output whose sums stay in registers.
+const TILE: usize = 4;
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]) {
-    if src.len() <= FEW {
-        return convert_few(m, out, src, coef);
-    }
-    let wide = Wide::new(m);
-    let mut done = 0;
-    for tile in out.as_chunks_mut().0.as_chunks_mut::<TILE>().0 {
-        let mut sums = [Sums::zero(); TILE];
-        for (row, &c) in src.iter().zip(coef) {
-            let c = limbs(splat(c));
-            let row = row[done..done + 4 * TILE].as_chunks().0;
-            for (sum, x) in sums.iter_mut().zip(row) {
-                sum.add(limbs(load(x)), c);
-            }
-        }
-        for (out, sum) in tile.iter_mut().zip(&sums) {
-            store(out, sum.reduce(&wide));
-        }
-        done += 4 * TILE;
-    }
-    scalar::convert_from(m, out, src, coef, done);
+    convert_many(&[m], &mut [out], src, &[coef]);
 }
 
-/// Vectors of doubles whose sums stay in registers.
-const FLOAT_TILE: usize = 4;
+/// The most sources whose products are reduced one by one, each at most `0.875 q` from zero: fewer operations than a sum
+/// in two doubles has.
+const FEW: usize = 4;
+
+/// The coefficients of one target as doubles.
+struct Target {
+    chain: Chain,
+    coef: Vec<f64>,
+}
+
+/// Converts a piece of all sources to doubles once for all targets.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn convert_many(
+    moduli: &[&Modulus],
+    out: &mut [&mut [u64]],
+    src: &[&[u64]],
+    coef: &[&[u64]],
+) {
+    let mut targets = Vec::with_capacity(moduli.len());
+    for (m, coef) in moduli.iter().zip(coef) {
+        targets.push(Target {
+            chain: Chain::of_words(m),
+            coef: coef.iter().map(|&c| c as f64).collect(),
+        });
+    }
+    let mut floats = vec![[_mm256_setzero_pd(); TILE]; src.len()];
+    let len = out.first().map_or(0, |row| row.len());
+    let tiles = len / (4 * TILE);
+    for tile in 0..tiles {
+        for (floats, row) in floats.iter_mut().zip(src) {
+            let words = &row[4 * TILE * tile..][..4 * TILE];
+            for (float, word) in floats.iter_mut().zip(words.as_chunks().0) {
+                *float = to_float(load(word));
+            }
+        }
+        for (target, out) in targets.iter().zip(out.iter_mut()) {
+            let sums = if src.len() <= FEW {
+                target.few(&floats)
+            } else {
+                target.many(&floats)
+            };
+            let places = out[4 * TILE * tile..][..4 * TILE].as_chunks_mut().0;
+            for (place, sum) in places.iter_mut().zip(sums) {
+                store(place, to_int(target.chain.field().canonical(sum)));
+            }
+        }
+    }
+    for ((m, out), coef) in moduli.iter().zip(out).zip(coef) {
+        scalar::convert_from(m, out, src, coef, 4 * TILE * tiles);
+    }
+}
+
+impl Target {
+    /// Returns the sums of scaled sources, at most `0.51 q` from zero.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn many(&self, floats: &[[__m256d; TILE]]) -> [__m256d; TILE] {
+        let mut totals = [_mm256_setzero_pd(); TILE];
+        let terms = self.chain.terms();
+        for (floats, coef) in floats.chunks(terms).zip(self.coef.chunks(terms)) {
+            let mut sums = [self.chain.zero(); TILE];
+            for (floats, &c) in floats.iter().zip(coef) {
+                let c = _mm256_set1_pd(c);
+                for (sum, &x) in sums.iter_mut().zip(floats) {
+                    sum.add(x, c);
+                }
+            }
+            for (total, sum) in totals.iter_mut().zip(sums) {
+                *total = self.chain.fold(*total, sum);
+            }
+        }
+        totals
+    }
+
+    /// Does [`Target::many`] for at most [`FEW`] sources.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn few(&self, floats: &[[__m256d; TILE]]) -> [__m256d; TILE] {
+        let f = self.chain.field();
+        let mut sums = [_mm256_setzero_pd(); TILE];
+        for (floats, &c) in floats.iter().zip(&self.coef) {
+            let factors = f.factors(_mm256_set1_pd(c));
+            for (sum, &x) in sums.iter_mut().zip(floats) {
+                *sum = _mm256_add_pd(*sum, f.mul(x, factors));
+            }
+        }
+        sums.map(|sum| f.reduce(sum))
+    }
+}
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn quotient(out: &mut [u64], y: &[&[u64]], inv: &[f64]) {
     let mut done = 0;
-    for tile in out.as_chunks_mut().0.as_chunks_mut::<FLOAT_TILE>().0 {
-        let mut sums = [_mm256_set1_pd(0.5); FLOAT_TILE];
+    for tile in out.as_chunks_mut().0.as_chunks_mut::<TILE>().0 {
+        let mut sums = [_mm256_set1_pd(0.5); TILE];
         for (row, &c) in y.iter().zip(inv) {
             let c = _mm256_set1_pd(c);
-            let row = row[done..done + 4 * FLOAT_TILE].as_chunks().0;
+            let row = row[done..done + 4 * TILE].as_chunks().0;
             for (sum, x) in sums.iter_mut().zip(row) {
                 *sum = _mm256_add_pd(*sum, _mm256_mul_pd(to_float(load(x)), c));
             }
@@ -212,7 +120,7 @@ pub(super) fn quotient(out: &mut [u64], y: &[&[u64]], inv: &[f64]) {
         for (out, &sum) in tile.iter_mut().zip(&sums) {
             store(out, to_int(_mm256_floor_pd(sum)));
         }
-        done += 4 * FLOAT_TILE;
+        done += 4 * TILE;
     }
     scalar::quotient_from(out, y, inv, done);
 }

@@ -24,6 +24,19 @@ pub(super) struct Factors {
     quotient: __m256d,
 }
 
+impl Factors {
+    /// These factors times a power of two.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn scaled(self, power: f64) -> Self {
+        let power = _mm256_set1_pd(power);
+        Self {
+            w: _mm256_mul_pd(self.w, power),
+            quotient: _mm256_mul_pd(self.quotient, power),
+        }
+    }
+}
+
 impl Field {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
@@ -35,7 +48,7 @@ impl Field {
         }
     }
 
-    /// The factors of `w`, each in `[0, q)`.
+    /// The factors of `w`, each from `-q` to `q`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn factors(&self, w: __m256d) -> Factors {
@@ -52,15 +65,15 @@ impl Field {
         self.factors(to_float(splat(w)))
     }
 
-    /// `x w` modulo `q`, for `|x| <= a q`: at most `(0.5 + 0.375 a) q` from zero, and at most `0.875 q` for
-    /// `|x| < 2^50`, however small `q` is.
+    /// Returns `x w` modulo `q`, for `|x w| < 2^51 q` and `|x| < 2^53`: at most `0.5 + 2^-52 |x w| / q` times `q` from
+    /// zero, so at most `0.75 q` for `|x| < 2^50`, however small `q` is.
     ///
-    /// Three roundings put the quotient off by `1.5 2^-52 |x|`, at most `0.375 a` as `q < 2^50`.
-    /// The rest is exact: product and remainder are integers, the remainder below `2^53`.
+    /// Two roundings of its factor put the quotient off. The rest is exact: product and remainder are integers, the
+    /// remainder below `2^53`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn mul(&self, x: __m256d, f: Factors) -> __m256d {
-        let quotient = round(_mm256_mul_pd(x, f.quotient));
+        let quotient = rounded_product(x, f.quotient);
         let high = _mm256_mul_pd(x, f.w);
         let low = _mm256_fmsub_pd(x, f.w, high);
         _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, high), low)
@@ -68,12 +81,12 @@ impl Field {
 
     /// Returns `x y` modulo `q`, for `x` and `y` in `[0, 2^50)`, one of them below `q`: at most `0.875 q` from zero.
     ///
-    /// The quotient is rounded three times, as that of [`Field::mul`], and all else is exact as there.
+    /// The quotient is rounded three times, and all else is exact as in [`Field::mul`].
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn product(&self, x: __m256d, y: __m256d) -> __m256d {
         let high = _mm256_mul_pd(x, y);
-        let quotient = round(_mm256_mul_pd(high, self.inverse));
+        let quotient = rounded_product(high, self.inverse);
         let low = _mm256_fmsub_pd(x, y, high);
         _mm256_add_pd(_mm256_fnmadd_pd(quotient, self.q, high), low)
     }
@@ -82,7 +95,7 @@ impl Field {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn reduce(&self, x: __m256d) -> __m256d {
-        _mm256_fnmadd_pd(round(_mm256_mul_pd(x, self.inverse)), self.q, x)
+        _mm256_fnmadd_pd(rounded_product(x, self.inverse), self.q, x)
     }
 
     /// `(-q, q)` to `[0, q)`.
@@ -94,10 +107,12 @@ impl Field {
     }
 }
 
+/// Returns the integer nearest to `x y`, for `|x y| < 2^51`: around `1.5 2^52` doubles are integers.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn round(x: __m256d) -> __m256d {
-    _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x)
+fn rounded_product(x: __m256d, y: __m256d) -> __m256d {
+    let shift = _mm256_set1_pd(1.5 * MAGIC);
+    _mm256_sub_pd(_mm256_fmadd_pd(x, y, shift), shift)
 }
 
 /// Integers below `2^52` to doubles.

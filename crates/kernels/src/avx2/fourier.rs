@@ -3,9 +3,9 @@
 
 use std::arch::x86_64::*;
 
+use super::float::{load as load_words, splat, store as store_words};
 use crate::Gadget;
 use crate::fourier::{self, FourierTable, FractionCut, LANES};
-use crate::scalar::fourier::fraction;
 
 /// Eight complex values in memory: real parts, imaginary parts, in two halves each.
 pub(super) type Block = [[[f64; 4]; 2]; 2];
@@ -20,28 +20,98 @@ pub(super) struct Complex {
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn digits(t: &FourierTable, gadget: Gadget, out: &mut [&mut [f64]], src: &[u64]) {
     for (i, row) in out.iter_mut().enumerate() {
-        let cut = FractionCut::new(gadget, i);
-        let (low, high) = src.split_at(src.len() / 2);
-        let pairs = low.chunks_exact(LANES).zip(high.chunks_exact(LANES));
-        for (block, (low, high)) in row.chunks_exact_mut(2 * LANES).zip(pairs) {
-            for (to, &x) in block.iter_mut().zip(low.iter().chain(high)) {
-                *to = cut.digit(x) as f64;
+        let digit = Digit::new(FractionCut::new(gadget, i));
+        let blocks = blocks_mut(row);
+        let (low, high) = halves(src);
+        for (i, [re, im]) in blocks.iter_mut().enumerate() {
+            for half in 0..2 {
+                store(&mut re[half], digit.of(&low[i][half]));
+                store(&mut im[half], digit.of(&high[i][half]));
             }
         }
-        forward(t, blocks_mut(row));
+        forward(t, blocks);
     }
+}
+
+/// Two vectors of coefficients: those of a [`Block`]'s real or imaginary parts.
+type Words = [[u64; 4]; 2];
+
+/// The coefficients of real parts and those of imaginary parts.
+fn halves(row: &[u64]) -> (&[Words], &[Words]) {
+    let words = row.as_chunks().0.as_chunks().0;
+    words.split_at(words.len() / 2)
+}
+
+/// The constants of one digit, in every lane.
+struct Digit {
+    offset: __m256i,
+    mask: __m256i,
+    /// Makes digits positive: half of their range less `2^63`.
+    less: __m256i,
+}
+
+impl Digit {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(cut: FractionCut) -> Self {
+        Self {
+            offset: splat(cut.offset),
+            mask: splat(cut.mask),
+            less: splat(cut.half.wrapping_sub(1 << 63)),
+        }
+    }
+
+    /// Cuts the digits, signed, as doubles.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn of(&self, x: &[u64; 4]) -> __m256d {
+        let digit = _mm256_and_si256(_mm256_add_epi64(load_words(x), self.offset), self.mask);
+        let word = _mm256_sub_epi64(digit, self.less);
+        // The halves of a word become the low bits of 2^84, whose unit is 2^32, and of 2^52. All but the last sum is
+        // exact.
+        let [high_unit, low_unit] = [POWER_84, POWER_52].map(|x| _mm256_set1_pd(x));
+        let high = _mm256_castsi256_pd(_mm256_srli_epi64::<32>(word));
+        let low = _mm256_castsi256_pd(word);
+        let low = _mm256_castpd_ps(low);
+        let low = _mm256_blend_ps::<0b1010_1010>(low, _mm256_castpd_ps(low_unit));
+        let high = _mm256_or_pd(high, high_unit);
+        let shift = _mm256_set1_pd(POWER_84 + POWER_63 + POWER_52);
+        _mm256_add_pd(_mm256_sub_pd(high, shift), _mm256_castps_pd(low))
+    }
+}
+
+const POWER_32: f64 = (1u64 << 32) as f64;
+const POWER_52: f64 = (1u64 << 52) as f64;
+const POWER_63: f64 = (1u64 << 63) as f64;
+const POWER_84: f64 = POWER_52 * POWER_32;
+
+/// Adds turns to fractions of `2^64`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn add_fraction(acc: &mut [u64; 4], turns: __m256d) {
+    let whole = _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(turns);
+    let part = _mm256_sub_pd(turns, whole);
+    // Each half of the word is an integer within 2^31, which is the low bits of the sum with 1.5 2^52.
+    let (unit, integer) = (_mm256_set1_pd(POWER_32), _mm256_set1_pd(1.5 * POWER_52));
+    let high = _mm256_fmadd_pd(part, unit, integer);
+    let rest = _mm256_fmsub_pd(part, unit, _mm256_sub_pd(high, integer));
+    let low = _mm256_fmadd_pd(rest, unit, integer);
+    let high = _mm256_slli_epi64::<32>(_mm256_castpd_si256(high));
+    let low = _mm256_sub_epi64(_mm256_castpd_si256(low), _mm256_castpd_si256(integer));
+    let word = _mm256_add_epi64(high, low);
+    store_words(acc, _mm256_add_epi64(load_words(acc), word));
 }
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn add(t: &FourierTable, acc: &mut [u64], row: &mut [f64]) {
-    backward(t, blocks_mut(row));
-    let (low, high) = acc.split_at_mut(row.len() / 2);
-    let pairs = low
-        .chunks_exact_mut(LANES)
-        .zip(high.chunks_exact_mut(LANES));
-    for (block, (low, high)) in row.chunks_exact(2 * LANES).zip(pairs) {
-        for (acc, &x) in low.iter_mut().chain(high).zip(block) {
-            *acc = acc.wrapping_add(fraction(x));
+    let blocks = blocks_mut(row);
+    backward(t, blocks);
+    let words: &mut [Words] = acc.as_chunks_mut().0.as_chunks_mut().0;
+    let (low, high) = words.split_at_mut(blocks.len());
+    for (i, [re, im]) in blocks.iter().enumerate() {
+        for half in 0..2 {
+            add_fraction(&mut low[i][half], load(&re[half]));
+            add_fraction(&mut high[i][half], load(&im[half]));
         }
     }
 }

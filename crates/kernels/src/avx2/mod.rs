@@ -1,7 +1,9 @@
 //! AVX2 back end on fused double-precision arithmetic, four residues a vector.
 
 mod block;
+mod chain;
 mod convert;
+mod dot;
 mod float;
 mod fourier;
 mod fourier_product;
@@ -27,13 +29,13 @@ pub(crate) static KERNELS: Kernels = Kernels {
     scale_add: mul::scale_add,
     sub_scale: mul::sub_scale,
     sub_scale_add: mul::sub_scale_add,
-    dot: convert::dot,
-    dot_pair: None,
-    dot_square: None,
+    dot: dot::dot,
+    dot_pair: Some(dot::dot_pair),
+    dot_square: Some(dot::dot_square),
     sliding_dots: None,
     dot_words: words::dot_words,
     convert: convert::convert,
-    convert_many: None,
+    convert_many: Some(convert::convert_many),
     quotient: convert::quotient,
     lift_centered: convert::lift_centered,
     gather: convert::gather,

@@ -3,8 +3,8 @@
 //! The tree of blocks is that of the AVX-512 back end: the block at heap slot `s` (root 1) splits
 //! into slots `2s` and `2s + 1`, and its butterflies take twiddle `s`. Between the first and the
 //! last pass a row holds the bits of doubles, of either sign. Bounds on them are given as multiples of
-//! `q`. Every integer below `2^53` is exact, so that passes reduce only where results may exceed it: never in a
-//! forward transform of a prime below `2^48`, at every second pass or so above.
+//! `q`. Integers up to `2^53` are exact and those up to `2^52` may be multiplied, so that passes reduce only where results
+//! would exceed this.
 
 use std::arch::x86_64::*;
 
@@ -13,7 +13,7 @@ use crate::{
     Modulus,
     modulus::Factor,
     scalar,
-    table::{NttTable, Twiddles},
+    table::{FloatTwiddles, NttTable},
 };
 
 /// Residues of a [`Leaf`].
@@ -25,64 +25,111 @@ type Leaf = [Block; 4];
 /// Most residues of a block that is transformed pass by pass: half of the first-level cache, and its twiddles beside it.
 const NEAR: usize = 1024;
 
-/// The constants of a transform.
-struct Run<'a> {
-    f: Field,
-    tw: Twiddles<'a>,
-    /// By how much the product of a residue one `q` from zero may exceed `0.5 q`.
-    excess: f64,
-    /// Integers below this bound are exact.
-    exact: f64,
-}
+/// How a pass reads a row: as integers.
+const INTEGERS: u8 = 0;
+/// How a pass reads a row: as doubles.
+const DOUBLES: u8 = 1;
+/// How a pass reads a row: as doubles that it reduces.
+const REDUCED: u8 = 2;
 
-/// The levels of a pass, whether it reduces what it reads, and the bound of what it leaves.
-#[derive(Clone, Copy)]
-struct Step {
-    levels: u32,
-    reduces: bool,
-    bound: f64,
+/// Calls a function of vectors that reduces the given number of four results.
+macro_rules! by_reduced {
+    ($reduced:expr, $pass:ident($($argument:expr),*)) => {
+        match $reduced {
+            0 => $pass::<0>($($argument),*),
+            1 => $pass::<1>($($argument),*),
+            2 => $pass::<2>($($argument),*),
+            _ => $pass::<3>($($argument),*),
+        }
+    };
 }
 
 /// The bound of a residue that was reduced.
-const REDUCED: f64 = 0.51;
+const NEAREST: f64 = 0.51;
+
+/// The constants of a transform.
+struct Run<'a> {
+    f: Field,
+    tw: &'a FloatTwiddles,
+    /// By how much the product of a residue one `q` from zero may exceed `0.5 q`.
+    excess: f64,
+    /// Residues up to this bound may be multiplied; those up to twice as much are exact.
+    limit: f64,
+}
+
+/// The levels of a forward pass, how it reads a row, and the bound of what it leaves.
+#[derive(Clone, Copy)]
+struct Step {
+    levels: u32,
+    read: u8,
+    bound: f64,
+}
+
+/// How many of four results an inverse pass of two levels reduces, the largest first, and the bound of what it leaves.
+#[derive(Clone, Copy)]
+struct Rise {
+    reduced: u8,
+    bound: f64,
+}
 
 impl<'a> Run<'a> {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn new(m: &Modulus, tw: Twiddles<'a>) -> Self {
+    fn new(m: &Modulus, tw: &'a FloatTwiddles) -> Self {
         let q = m.value() as f64;
         Self {
             f: Field::new(m),
             tw,
-            // `1.5 2^-52 |x|`, as Field::mul has it.
-            excess: 1.5 * q / (1u64 << 52) as f64,
-            // A percent is left for the roundings of bounds.
-            exact: 0.99 * (1u64 << 53) as f64 / q,
+            // See Field::mul: twiddles are within half of q.
+            excess: q / (1u64 << 53) as f64,
+            // A thousandth is left for the roundings of bounds.
+            limit: 0.999 * (1u64 << 52) as f64 / q,
         }
     }
 
-    /// Plans the next `levels` of a forward transform, of residues within `bound`.
-    fn forward(&self, bound: f64, levels: u32) -> Step {
-        let grown = |bound: f64| (0..levels).fold(bound, |a, _| a + 0.5 + self.excess * a);
-        self.step(bound, levels, grown)
+    /// The bound of a product with a twiddle.
+    fn product(&self, bound: f64) -> f64 {
+        0.5 + self.excess * bound
     }
 
-    /// Plans the next `levels` of an inverse transform, of residues within `bound`.
-    fn inverse(&self, bound: f64, levels: u32) -> Step {
-        let level = |a: f64| f64::max(2.0 * a, 0.5 + self.excess * 2.0 * a);
-        self.step(bound, levels, |bound| {
-            (0..levels).fold(bound, |a, _| level(a))
-        })
-    }
-
-    /// Plans a pass: it reduces what it reads if `grown`, the bound of its results, is not exact otherwise.
-    fn step(&self, bound: f64, levels: u32, grown: impl Fn(f64) -> f64) -> Step {
-        let lazy = grown(bound);
-        let reduces = lazy > self.exact;
+    /// Plans the next `levels` of a forward transform, of residues within `bound` in blocks from heap slot `slot` on.
+    fn fall(&self, slot: usize, bound: f64, levels: u32) -> Step {
+        let level = |bound: f64| bound + self.product(bound);
+        let before = |bound: f64| (1..levels).fold(bound, |a, _| level(a));
+        let (read, start) = if slot == 1 {
+            (INTEGERS, 1.0)
+        } else if before(bound) <= self.limit && level(before(bound)) <= 2.0 * self.limit {
+            (DOUBLES, bound)
+        } else {
+            (REDUCED, NEAREST)
+        };
         Step {
             levels,
-            reduces,
-            bound: if reduces { grown(REDUCED) } else { lazy },
+            read,
+            bound: level(before(start)),
+        }
+    }
+
+    /// Plans two levels of an inverse transform, of residues whose sums are within `sum` and whose differences are within
+    /// `difference`.
+    fn rise(&self, sum: f64, difference: f64) -> Rise {
+        let first = self.product(difference);
+        let results = [
+            2.0 * sum,
+            2.0 * first,
+            self.product(2.0 * difference),
+            self.product(2.0 * first),
+        ];
+        let bound = |reduced: u8| {
+            let rest = results[reduced.into()..].iter();
+            rest.fold(if reduced == 0 { 0.0 } else { NEAREST }, |a, &b| a.max(b))
+        };
+        let fits = |&reduced: &u8| 4.0 * bound(reduced) <= self.limit;
+        // Three at most: the last result is within 0.8, and four times that may be multiplied.
+        let reduced = (0..3).find(fits).unwrap_or(3);
+        Rise {
+            reduced,
+            bound: bound(reduced),
         }
     }
 }
@@ -93,12 +140,7 @@ pub(super) fn forward(t: &NttTable, row: &mut [u64]) {
         return scalar::ntt::forward(t, row);
     }
     let (blocks, _) = row.as_chunks_mut();
-    for x in blocks.iter_mut() {
-        let v = to_float(load(x));
-        store_float(x, v);
-    }
-    let run = Run::new(t.modulus(), t.forward());
-    descend(&run, 1, blocks, 1.0);
+    descend(&Run::new(t.modulus(), t.forward_floats()), 1, blocks, 1.0);
 }
 
 /// Transforms the block at heap slot `slot`, of residues within `bound`, down to the leaves.
@@ -107,7 +149,7 @@ fn descend(run: &Run<'_>, slot: usize, block: &mut [Block], bound: f64) {
     if 4 * block.len() <= NEAR {
         return descend_near(run, slot, block, bound);
     }
-    let step = run.forward(bound, pass_levels(block));
+    let step = run.fall(slot, bound, pass_levels(block));
     forward_pass(run, slot, block, step);
     let child_len = block.len() >> step.levels;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
@@ -121,7 +163,7 @@ fn descend(run: &Run<'_>, slot: usize, block: &mut [Block], bound: f64) {
 fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64) {
     let (mut first, mut len) = (slot, block.len());
     while 4 * len > LEAF {
-        let step = run.forward(bound, pass_levels(&block[..len]));
+        let step = run.fall(first, bound, pass_levels(&block[..len]));
         for (i, part) in block.chunks_exact_mut(len).enumerate() {
             forward_pass(run, first + i, part, step);
         }
@@ -129,40 +171,35 @@ fn descend_near(run: &Run<'_>, slot: usize, block: &mut [Block], mut bound: f64)
         bound = step.bound;
     }
     let (leaves, _) = block.as_chunks_mut();
-    let step = run.forward(bound, 2);
-    if step.reduces {
-        forward_quads::<true>(run, first, leaves);
-    } else {
-        forward_quads::<false>(run, first, leaves);
+    let step = run.fall(first, bound, 2);
+    match step.read {
+        INTEGERS => forward_quads::<INTEGERS>(run, first, leaves),
+        DOUBLES => forward_quads::<DOUBLES>(run, first, leaves),
+        _ => forward_quads::<REDUCED>(run, first, leaves),
     }
-    if run.forward(step.bound, 2).reduces {
-        forward_lanes::<true>(run, first, leaves);
-    } else {
-        forward_lanes::<false>(run, first, leaves);
-    }
-    for x in block {
-        let v = run.f.canonical(run.f.reduce(load_float(x)));
-        store(x, to_int(v));
+    match run.fall(4 * first, step.bound, 2).read {
+        DOUBLES => forward_lanes::<DOUBLES>(run, first, leaves),
+        _ => forward_lanes::<REDUCED>(run, first, leaves),
     }
 }
 
 /// Does the next pass of the block at heap slot `slot`.
 #[target_feature(enable = "avx2,fma")]
 fn forward_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
-    let Run { f, tw, .. } = run;
+    let f = &run.f;
     if step.levels == 1 {
-        let w = f.splat(tw.at(slot).w);
-        if step.reduces {
-            forward_pass_2::<true>(f, w, block);
-        } else {
-            forward_pass_2::<false>(f, w, block);
+        let w = run.twiddle(slot);
+        match step.read {
+            INTEGERS => forward_pass_2::<INTEGERS>(f, w, block),
+            DOUBLES => forward_pass_2::<DOUBLES>(f, w, block),
+            _ => forward_pass_2::<REDUCED>(f, w, block),
         }
     } else {
-        let w = PassFactors::new(f, &tw.heap(slot));
-        if step.reduces {
-            forward_pass_4::<true>(f, &w, block);
-        } else {
-            forward_pass_4::<false>(f, &w, block);
+        let w = run.pass_factors(slot);
+        match step.read {
+            INTEGERS => forward_pass_4::<INTEGERS>(f, &w, block),
+            DOUBLES => forward_pass_4::<DOUBLES>(f, &w, block),
+            _ => forward_pass_4::<REDUCED>(f, &w, block),
         }
     }
 }
@@ -173,24 +210,24 @@ fn pass_levels(block: &[Block]) -> u32 {
     2 - (4 * block.len() / LEAF).trailing_zeros() % 2
 }
 
-/// Reads a vector of a block, and reduces it if that is asked for.
+/// Reads a vector of a block.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn read<const REDUCES: bool>(f: &Field, x: &Block) -> __m256d {
-    if REDUCES {
-        f.reduce(load_float(x))
-    } else {
-        load_float(x)
+fn read<const READ: u8>(f: &Field, x: &Block) -> __m256d {
+    match READ {
+        INTEGERS => to_float(load(x)),
+        DOUBLES => load_float(x),
+        _ => f.reduce(load_float(x)),
     }
 }
 
 /// One level.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn forward_pass_2<const REDUCES: bool>(f: &Field, w: Factors, block: &mut [Block]) {
+fn forward_pass_2<const READ: u8>(f: &Field, w: Factors, block: &mut [Block]) {
     let (a, b) = block.split_at_mut(block.len() / 2);
     for (a, b) in a.iter_mut().zip(b) {
-        let (x, y) = (read::<REDUCES>(f, a), read::<REDUCES>(f, b));
+        let (x, y) = (read::<READ>(f, a), read::<READ>(f, b));
         let (x, y) = forward_butterfly(f, x, y, w);
         store_float(a, x);
         store_float(b, y);
@@ -200,10 +237,10 @@ fn forward_pass_2<const REDUCES: bool>(f: &Field, w: Factors, block: &mut [Block
 /// Two levels.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn forward_pass_4<const REDUCES: bool>(f: &Field, w: &PassFactors, block: &mut [Block]) {
+fn forward_pass_4<const READ: u8>(f: &Field, w: &PassFactors, block: &mut [Block]) {
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-        let x = [&*a, &*b, &*c, &*d].map(|x| read::<REDUCES>(f, x));
+        let x = [&*a, &*b, &*c, &*d].map(|x| read::<READ>(f, x));
         for (out, x) in [a, b, c, d].into_iter().zip(forward_4(f, w, x)) {
             store_float(out, x);
         }
@@ -231,51 +268,51 @@ fn forward_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
 
 /// Does two levels of leaves, the first leaf at heap slot `first`.
 #[target_feature(enable = "avx2,fma")]
-fn forward_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
-    let Run { f, tw, .. } = run;
+fn forward_quads<const READ: u8>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     for (slot, leaf) in (first..).zip(leaves) {
-        let x = leaf.each_ref().map(|x| read::<REDUCES>(f, x));
-        let x = forward_4(f, &PassFactors::new(f, &tw.heap(slot)), x);
+        let x = leaf.each_ref().map(|x| read::<READ>(&run.f, x));
+        let x = forward_4(&run.f, &run.pass_factors(slot), x);
         for (out, x) in leaf.iter_mut().zip(x) {
             store_float(out, x);
         }
     }
 }
 
-/// Does the last two levels of leaves, the first leaf at heap slot `first`.
+/// Does the last two levels of leaves, the first leaf at heap slot `first`, and makes them canonical.
 #[target_feature(enable = "avx2,fma")]
-fn forward_lanes<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
-    let Run { f, tw, .. } = run;
-    for (slot, leaf) in (first..).zip(leaves) {
-        let [a, b, c, d] = transpose(leaf.each_ref().map(|x| read::<REDUCES>(f, x)));
-        let w = LaneFactors::new(f, *tw, slot);
+fn forward_lanes<const READ: u8>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
+    let f = &run.f;
+    for (leaf, w) in leaves.iter_mut().zip(run.leaves(first)) {
+        let x = read_columns(leaf).map(|x| _mm256_castsi256_pd(x));
+        let [a, b, c, d] = match READ {
+            REDUCED => x.map(|x| f.reduce(x)),
+            _ => x,
+        };
+        let w = LaneFactors::new(f, w);
         let (a, c) = forward_butterfly(f, a, c, w.twos);
         let (b, d) = forward_butterfly(f, b, d, w.twos);
         let (a, b) = forward_butterfly(f, a, b, w.ones[0]);
         let (c, d) = forward_butterfly(f, c, d, w.ones[1]);
-        for (out, x) in leaf.iter_mut().zip(transpose_back([a, b, c, d])) {
-            store_float(out, x);
-        }
+        let x = [a, b, c, d].map(|x| to_int(f.canonical(f.reduce(x))));
+        write_columns(leaf, x);
     }
 }
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
-    if row.len() < LEAF {
+    if row.len() <= LEAF {
         return scalar::ntt::inverse(t, row, last);
     }
-    let run = Run::new(t.modulus(), t.inverse());
+    let run = Run::new(t.modulus(), t.inverse_floats());
+    let last = last.map(|factor| t.modulus().to_centered(factor.w) as f64);
+    let last = last.map(|w| run.f.factors(_mm256_set1_pd(w)));
     let (blocks, _) = row.as_chunks_mut();
     ascend(&run, 1, blocks);
-    let (f, n_inv) = (&run.f, run.f.splat(last[0].w));
-    for x in blocks.iter_mut() {
-        // Below `2^53`, so the product is within 3.5 and needs a reduction.
-        let v = f.reduce(f.mul(load_float(x), n_inv));
-        store(x, to_int(f.canonical(v)));
-    }
+    last_pass(&run, blocks, last);
 }
 
-/// Transforms the block at heap slot `slot` up from the leaves. Returns the bound of the results.
+/// Transforms the block at heap slot `slot` up from the leaves, at the root without the last pass. Returns the bound of
+/// the results.
 #[target_feature(enable = "avx2,fma")]
 fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
     if 4 * block.len() <= NEAR {
@@ -288,7 +325,10 @@ fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
         // All children have the same one.
         bound = ascend(run, (slot << levels) + i, child);
     }
-    let step = run.inverse(bound, levels);
+    if slot == 1 {
+        return bound;
+    }
+    let step = run.rise(2.0 * bound, 2.0 * bound);
     inverse_pass(run, slot, block, step);
     step.bound
 }
@@ -298,70 +338,41 @@ fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
 fn ascend_near(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
     let (leaves, _) = block.as_chunks_mut();
     let count = leaves.len();
-    inverse_lanes(run, slot * count, leaves);
-    let step = run.inverse(run.inverse(1.0, 2).bound, 2);
-    if step.reduces {
-        inverse_quads::<true>(run, slot * count, leaves);
-    } else {
-        inverse_quads::<false>(run, slot * count, leaves);
-    }
-    let (mut parts, mut bound) = (count, step.bound);
-    while parts > 1 {
-        // An odd level is the last one.
-        let levels = parts.trailing_zeros().min(2);
-        let step = run.inverse(bound, levels);
-        parts >>= levels;
+    // Residues in `[0, q)`.
+    let step = run.rise(2.0, 1.0);
+    by_reduced!(step.reduced, inverse_lanes(run, slot * count, leaves));
+    let step = run.rise(2.0 * step.bound, 2.0 * step.bound);
+    by_reduced!(step.reduced, inverse_quads(run, slot * count, leaves));
+    let (mut parts, mut bound) = (count / 4, step.bound);
+    // At the root the last pass has one or two levels.
+    while parts > usize::from(slot == 1) {
+        let step = run.rise(2.0 * bound, 2.0 * bound);
         let len = block.len() / parts;
         for (i, part) in block.chunks_exact_mut(len).enumerate() {
             inverse_pass(run, slot * parts + i, part, step);
         }
+        parts /= 4;
         bound = step.bound;
     }
     bound
 }
 
-/// Does the last pass of the block at heap slot `slot`.
+/// Does two levels of the block at heap slot `slot`.
 #[target_feature(enable = "avx2,fma")]
-fn inverse_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Step) {
-    let Run { f, tw, .. } = run;
-    if step.levels == 1 {
-        let w = f.splat(tw.at(slot).w);
-        if step.reduces {
-            inverse_pass_2::<true>(f, w, block);
-        } else {
-            inverse_pass_2::<false>(f, w, block);
-        }
-    } else {
-        let w = PassFactors::new(f, &tw.heap(slot));
-        if step.reduces {
-            inverse_pass_4::<true>(f, &w, block);
-        } else {
-            inverse_pass_4::<false>(f, &w, block);
-        }
-    }
+fn inverse_pass(run: &Run<'_>, slot: usize, block: &mut [Block], step: Rise) {
+    by_reduced!(step.reduced, inverse_pass_4(run, slot, block));
 }
 
-/// One level.
+/// Two levels, with `R` of four results reduced.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_pass_2<const REDUCES: bool>(f: &Field, w: Factors, block: &mut [Block]) {
-    let (a, b) = block.split_at_mut(block.len() / 2);
-    for (a, b) in a.iter_mut().zip(b) {
-        let (x, y) = (read::<REDUCES>(f, a), read::<REDUCES>(f, b));
-        let (x, y) = inverse_butterfly(f, x, y, w);
-        store_float(a, x);
-        store_float(b, y);
-    }
-}
-
-/// Two levels.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn inverse_pass_4<const REDUCES: bool>(f: &Field, w: &PassFactors, block: &mut [Block]) {
+fn inverse_pass_4<const R: u8>(run: &Run<'_>, slot: usize, block: &mut [Block]) {
+    let (f, w) = (&run.f, run.pass_factors(slot));
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-        let x = [&*a, &*b, &*c, &*d].map(|x| read::<REDUCES>(f, x));
-        for (out, x) in [a, b, c, d].into_iter().zip(inverse_4(f, w, x)) {
+        let x = [&*a, &*b, &*c, &*d].map(|x| load_float(x));
+        let x = inverse_4::<R>(f, &w, x);
+        for (out, x) in [a, b, c, d].into_iter().zip(x) {
             store_float(out, x);
         }
     }
@@ -370,15 +381,19 @@ fn inverse_pass_4<const REDUCES: bool>(f: &Field, w: &PassFactors, block: &mut [
 /// Two levels of four vectors.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_4(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
+fn inverse_4<const R: u8>(f: &Field, w: &PassFactors, [a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
     let (a, b) = inverse_butterfly(f, a, b, w.halves[0]);
     let (c, d) = inverse_butterfly(f, c, d, w.halves[1]);
     let (a, c) = inverse_butterfly(f, a, c, w.whole);
     let (b, d) = inverse_butterfly(f, b, d, w.whole);
-    [a, b, c, d]
+    let mut out = [a, b, c, d];
+    for x in &mut out[..R.into()] {
+        *x = f.reduce(*x);
+    }
+    out
 }
 
-/// `(x + y, w (x - y))`: within `a` in, `max(2 a, 0.5 + 2 excess a)` out.
+/// `(x + y, w (x - y))`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d, __m256d) {
@@ -386,33 +401,69 @@ fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
 }
 
 /// Does the first two levels of leaves of canonical residues, the first leaf at heap slot `first`.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_lanes(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
-    let Run { f, tw, .. } = run;
+fn inverse_lanes<const R: u8>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
+    let f = &run.f;
+    for (leaf, w) in leaves.iter_mut().zip(run.leaves(first)) {
+        let w = LaneFactors::new(f, w);
+        let w = PassFactors {
+            whole: w.twos,
+            halves: w.ones,
+        };
+        let x = read_columns(leaf).map(|x| to_float(x));
+        let x = inverse_4::<R>(f, &w, x);
+        write_columns(leaf, x.map(|x| _mm256_castpd_si256(x)));
+    }
+}
+
+/// Does two levels of leaves, the first leaf at heap slot `first`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn inverse_quads<const R: u8>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     for (slot, leaf) in (first..).zip(leaves) {
-        let [a, b, c, d] = transpose(leaf.each_ref().map(|x| to_float(load(x))));
-        let w = LaneFactors::new(f, *tw, slot);
-        let (a, b) = inverse_butterfly(f, a, b, w.ones[0]);
-        let (c, d) = inverse_butterfly(f, c, d, w.ones[1]);
-        let (a, c) = inverse_butterfly(f, a, c, w.twos);
-        let (b, d) = inverse_butterfly(f, b, d, w.twos);
-        for (out, x) in leaf.iter_mut().zip(transpose_back([a, b, c, d])) {
+        let x = leaf.each_ref().map(|x| load_float(x));
+        let x = inverse_4::<R>(&run.f, &run.pass_factors(slot), x);
+        for (out, x) in leaf.iter_mut().zip(x) {
             store_float(out, x);
         }
     }
 }
 
-/// Does two levels of leaves, the first leaf at heap slot `first`.
+/// Does the last pass of a row: the sums of its last level are multiplied by the first factor, the differences by the
+/// second one. It makes the results canonical.
 #[target_feature(enable = "avx2,fma")]
-fn inverse_quads<const REDUCES: bool>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
-    let Run { f, tw, .. } = run;
-    for (slot, leaf) in (first..).zip(leaves) {
-        let x = leaf.each_ref().map(|x| read::<REDUCES>(f, x));
-        let x = inverse_4(f, &PassFactors::new(f, &tw.heap(slot)), x);
-        for (out, x) in leaf.iter_mut().zip(x) {
-            store_float(out, x);
+fn last_pass(run: &Run<'_>, block: &mut [Block], last: [Factors; 2]) {
+    let f = &run.f;
+    if pass_levels(block) == 1 {
+        let (a, b) = block.split_at_mut(block.len() / 2);
+        for (a, b) in a.iter_mut().zip(b) {
+            let [x, y] = last_butterfly(f, load_float(a), load_float(b), last);
+            store(a, x);
+            store(b, y);
+        }
+        return;
+    }
+    let PassFactors { halves, .. } = run.pass_factors(1);
+    let [a, b, c, d] = quarters(block);
+    for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
+        let (w, x) = inverse_butterfly(f, load_float(a), load_float(b), halves[0]);
+        let (y, z) = inverse_butterfly(f, load_float(c), load_float(d), halves[1]);
+        let [w, y] = last_butterfly(f, w, y, last);
+        let [x, z] = last_butterfly(f, x, z, last);
+        for (out, x) in [a, b, c, d].into_iter().zip([w, x, y, z]) {
+            store(out, x);
         }
     }
+}
+
+/// `(last[0] (x + y), last[1] (x - y))`, canonical: products of what may be multiplied are within one `q`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn last_butterfly(f: &Field, x: __m256d, y: __m256d, last: [Factors; 2]) -> [__m256i; 2] {
+    let sum = f.mul(_mm256_add_pd(x, y), last[0]);
+    let difference = f.mul(_mm256_sub_pd(x, y), last[1]);
+    [to_int(f.canonical(sum)), to_int(f.canonical(difference))]
 }
 
 /// Twiddles of two levels: of the block and of its halves.
@@ -421,18 +472,33 @@ struct PassFactors {
     halves: [Factors; 2],
 }
 
-impl PassFactors {
+impl<'a> Run<'a> {
+    /// The twiddle of the block at heap slot `slot`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn new(f: &Field, heap: &[Factor; 8]) -> Self {
-        Self {
-            whole: f.splat(heap[1].w),
-            halves: [f.splat(heap[2].w), f.splat(heap[3].w)],
+    fn twiddle(&self, slot: usize) -> Factors {
+        self.f.factors(_mm256_set1_pd(self.tw.heap[slot]))
+    }
+
+    /// The twiddles of the block at heap slot `slot` and of its halves.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn pass_factors(&self, slot: usize) -> PassFactors {
+        PassFactors {
+            whole: self.twiddle(slot),
+            halves: [self.twiddle(2 * slot), self.twiddle(2 * slot + 1)],
         }
+    }
+
+    /// The twiddles within leaves from heap slot `first` on.
+    #[inline]
+    fn leaves(&self, first: usize) -> &'a [[[f64; 4]; 3]] {
+        // As many slots as there are leaves come before those of leaves.
+        &self.tw.leaves[first - self.tw.leaves.len()..]
     }
 }
 
-/// Twiddles of the last two levels of a leaf whose four vectors are [`transpose`]d.
+/// Twiddles of the last two levels of a leaf that is read by columns.
 struct LaneFactors {
     twos: Factors,
     /// The factors of the first two vectors, then of the others.
@@ -440,55 +506,63 @@ struct LaneFactors {
 }
 
 impl LaneFactors {
-    /// Returns those of the leaf at heap slot `slot`.
+    #[allow(unsafe_code)]
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn new(f: &Field, tw: Twiddles<'_>, slot: usize) -> Self {
-        let twos = to_float(load(&tw.w.as_chunks().0[slot]));
-        let [low, high]: &[Block; 2] = &tw.w.as_chunks().0.as_chunks().0[slot];
-        let (low, high) = (to_float(load(low)), to_float(load(high)));
+    fn new(f: &Field, w: &[[f64; 4]; 3]) -> Self {
+        // SAFETY: each reads the 32 bytes of four doubles.
+        let factors = |w: &[f64; 4]| f.factors(unsafe { _mm256_loadu_pd(w.as_ptr()) });
         Self {
-            twos: f.factors(_mm256_permute4x64_pd::<0b11_01_10_00>(twos)),
-            ones: [
-                f.factors(_mm256_unpacklo_pd(low, high)),
-                f.factors(_mm256_unpackhi_pd(low, high)),
-            ],
+            twos: factors(&w[0]),
+            ones: [factors(&w[1]), factors(&w[2])],
         }
     }
 }
 
-/// Turns four vectors, the rows of a square, into its columns: vector i has lane i of all, in the order 0, 2, 1, 3.
+/// Reads the columns of four vectors, the rows of a square: vector i has lane i of all, in the order 0, 2, 1, 3.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
-    let (ac_even, ac_odd) = (_mm256_unpacklo_pd(a, c), _mm256_unpackhi_pd(a, c));
-    let (bd_even, bd_odd) = (_mm256_unpacklo_pd(b, d), _mm256_unpackhi_pd(b, d));
+fn read_columns(leaf: &Leaf) -> [__m256i; 4] {
+    let halves: &[[u64; 2]] = leaf.as_flattened().as_chunks().0;
+    let [a_low, a_high] = [load_halves(halves, 0, 2), load_halves(halves, 1, 3)];
+    let [c_low, c_high] = [load_halves(halves, 4, 6), load_halves(halves, 5, 7)];
     [
-        _mm256_permute2f128_pd::<0x20>(ac_even, bd_even),
-        _mm256_permute2f128_pd::<0x20>(ac_odd, bd_odd),
-        _mm256_permute2f128_pd::<0x31>(ac_even, bd_even),
-        _mm256_permute2f128_pd::<0x31>(ac_odd, bd_odd),
+        _mm256_unpacklo_epi64(a_low, c_low),
+        _mm256_unpackhi_epi64(a_low, c_low),
+        _mm256_unpacklo_epi64(a_high, c_high),
+        _mm256_unpackhi_epi64(a_high, c_high),
     ]
 }
 
-/// Undoes [`transpose`].
+/// Undoes [`read_columns`].
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn transpose_back([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
-    let (even_low, odd_low) = (
-        _mm256_permute2f128_pd::<0x20>(a, c),
-        _mm256_permute2f128_pd::<0x20>(b, d),
-    );
-    let (even_high, odd_high) = (
-        _mm256_permute2f128_pd::<0x31>(a, c),
-        _mm256_permute2f128_pd::<0x31>(b, d),
-    );
-    [
-        _mm256_unpacklo_pd(even_low, odd_low),
-        _mm256_unpacklo_pd(even_high, odd_high),
-        _mm256_unpackhi_pd(even_low, odd_low),
-        _mm256_unpackhi_pd(even_high, odd_high),
-    ]
+fn write_columns(leaf: &mut Leaf, [a, b, c, d]: [__m256i; 4]) {
+    let halves: &mut [[u64; 2]] = leaf.as_flattened_mut().as_chunks_mut().0;
+    store_halves(halves, 0, 2, _mm256_unpacklo_epi64(a, b));
+    store_halves(halves, 1, 3, _mm256_unpacklo_epi64(c, d));
+    store_halves(halves, 4, 6, _mm256_unpackhi_epi64(a, b));
+    store_halves(halves, 5, 7, _mm256_unpackhi_epi64(c, d));
+}
+
+/// Reads two halves of vectors.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn load_halves(halves: &[[u64; 2]], low: usize, high: usize) -> __m256i {
+    let [low, high] = [&halves[low], &halves[high]];
+    // SAFETY: reads the 16 bytes of each half.
+    unsafe { _mm256_loadu2_m128i(high.as_ptr().cast(), low.as_ptr().cast()) }
+}
+
+/// Writes two halves of vectors.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn store_halves(halves: &mut [[u64; 2]], low: usize, high: usize, v: __m256i) {
+    let [low, high] = halves.get_disjoint_mut([low, high]).expect("two halves");
+    // SAFETY: writes the 16 bytes of each half.
+    unsafe { _mm256_storeu2_m128i(high.as_mut_ptr().cast(), low.as_mut_ptr().cast(), v) }
 }
 
 /// Four equal parts of a block whose length is a multiple of 4.

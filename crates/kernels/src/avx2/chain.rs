@@ -1,0 +1,123 @@
+//! Sums of products, exact in two doubles.
+
+use std::arch::x86_64::*;
+
+use super::float::{Factors, Field};
+use crate::Modulus;
+use crate::kernels::MAX_DOT_TERMS;
+
+/// Every factor of a basis conversion is below this power of two.
+const WORD_BITS: f64 = 50.0;
+
+/// The constants of sums of products modulo `q`.
+///
+/// A sum of `2^t` products `x y < 2^b` is kept as `high + low`. `high` starts at `2^(k + 52)`, `k = b + t - 52`, and
+/// stays below twice that, so it is a multiple of `2^k`. What its rounding takes off a product is at most `2^(k - 1)`,
+/// and the products' remainders, `2^t` of them, stay within `2^53` in `low` if `b + 2 t <= 106`: all is exact.
+pub(super) struct Chain {
+    field: Field,
+    terms: usize,
+    start: __m256d,
+    /// `2^k mod q`, scaled by `2^-k`.
+    weight: Factors,
+}
+
+/// A sum under way.
+#[derive(Clone, Copy)]
+pub(super) struct Sum {
+    high: __m256d,
+    low: __m256d,
+}
+
+impl Chain {
+    /// Returns the constants for products of residues.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn of_residues(m: &Modulus) -> Self {
+        Self::new(m, 2.0 * bits(m))
+    }
+
+    /// Returns the constants for products of words below `2^50` and residues.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn of_words(m: &Modulus) -> Self {
+        Self::new(m, WORD_BITS + bits(m))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(m: &Modulus, product_bits: f64) -> Self {
+        let field = Field::new(m);
+        let most = MAX_DOT_TERMS.ilog2() as i32;
+        let t = (((106.0 - product_bits) / 2.0) as i32).min(most);
+        let k = (product_bits.ceil() as i32 + t - 52).max(0);
+        Self {
+            field,
+            terms: 1 << t,
+            start: _mm256_set1_pd(power(k + 52)),
+            weight: field
+                .factors(_mm256_set1_pd(m.to_centered(m.pow(2, k as u64)) as f64))
+                .scaled(power(-k)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn field(&self) -> &Field {
+        &self.field
+    }
+
+    /// The most products of a sum.
+    #[inline]
+    pub(super) fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// The empty sum.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn zero(&self) -> Sum {
+        Sum {
+            high: self.start,
+            low: _mm256_setzero_pd(),
+        }
+    }
+
+    /// Adds a sum to a total. Both totals are at most `0.51 q` from zero.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn fold(&self, total: __m256d, sum: Sum) -> __m256d {
+        // Up to 2^52 times a weight within half of q: the product is within q.
+        let high = self
+            .field
+            .mul(_mm256_sub_pd(sum.high, self.start), self.weight);
+        let rest = _mm256_add_pd(total, self.field.reduce(sum.low));
+        self.field.reduce(_mm256_add_pd(high, rest))
+    }
+}
+
+impl Sum {
+    /// Adds `x y`.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn add(&mut self, x: __m256d, y: __m256d) {
+        let next = _mm256_fmadd_pd(x, y, self.high);
+        let step = _mm256_sub_pd(next, self.high);
+        self.low = _mm256_add_pd(self.low, _mm256_fmsub_pd(x, y, step));
+        self.high = next;
+    }
+}
+
+/// Returns the binary logarithm of `q`, rounded up a little.
+#[inline]
+fn bits(m: &Modulus) -> f64 {
+    let top = f64::from(m.bits());
+    // Residues are below q = 2^bits c with c from 1/2 to 1, and log2 c <= 1.4426 (c - 1).
+    let c = m.value() as f64 / power(m.bits() as i32);
+    top + 1.4426 * (c - 1.0)
+}
+
+/// Returns `2^e`, for e within normal doubles.
+#[inline]
+fn power(e: i32) -> f64 {
+    f64::from_bits(((1023 + e) as u64) << 52)
+}
