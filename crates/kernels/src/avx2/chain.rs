@@ -107,13 +107,10 @@ impl Sum {
     }
 }
 
-/// Returns the binary logarithm of `q`, rounded up a little.
+/// Returns the binary logarithm of `q`.
 #[inline]
 fn bits(m: &Modulus) -> f64 {
-    let top = f64::from(m.bits());
-    // Residues are below q = 2^bits c with c from 1/2 to 1, and log2 c <= 1.4426 (c - 1).
-    let c = m.value() as f64 / power(m.bits() as i32);
-    top + 1.4426 * (c - 1.0)
+    (m.value() as f64).log2()
 }
 
 /// Returns `2^e`, for e within normal doubles.
