@@ -11,6 +11,10 @@ use rand_core::CryptoRng;
 /// Columns of clues that are transformed together: with their keys they stay in the second-level cache.
 const TOGETHER: usize = 32;
 
+/// Residues of a column that are written together: a cache line. Columns lie a power of two apart, and lines of all of them
+/// would push each other out of the first-level cache.
+const LINE: usize = 8;
+
 /// The number of blocks that are best packed together: they share the reading of keys, and many threads still have work.
 pub const BLOCKS_TOGETHER: usize = 8;
 
@@ -239,9 +243,12 @@ impl<'a> Columns<'a> {
         let (q, clue_q) = (self.ring.modulus(0).value(), self.clue_q);
         // Centred: the errors of the key grow with the residues.
         let lift = |x: u64| x + if x > clue_q / 2 { q - clue_q } else { 0 };
-        for (y, row) in residues.chunks_exact(width).enumerate() {
-            for (column, &x) in self.rows.iter_mut().zip(&row[first..][..count]) {
-                column[y] = lift(x.into());
+        for (line, rows) in residues.chunks(LINE * width).enumerate() {
+            for (x, column) in self.rows[..count].iter_mut().enumerate() {
+                let places = column[LINE * line..].iter_mut();
+                for (to, row) in places.zip(rows.chunks_exact(width)) {
+                    *to = lift(row[first + x].into());
+                }
             }
         }
         for column in &mut self.rows[..count] {

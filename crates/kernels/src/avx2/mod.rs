@@ -19,7 +19,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     ntt_factors: ntt::forward,
     encode: None,
     ntt_inverse: ntt::inverse,
-    ntt_inverse_from: None,
+    ntt_inverse_from: Some(ntt::inverse_from),
     add: mul::add,
     sub: mul::sub,
     neg: mul::neg,

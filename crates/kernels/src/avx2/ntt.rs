@@ -303,27 +303,45 @@ pub(super) fn inverse(t: &NttTable, row: &mut [u64], last: [Factor; 2]) {
     if row.len() <= LEAF {
         return scalar::ntt::inverse(t, row, last);
     }
+    up(t, row.as_chunks_mut().0, None, last);
+}
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn inverse_from(t: &NttTable, out: &mut [u64], src: &[u64], last: [Factor; 2]) {
+    if out.len() <= LEAF {
+        out.copy_from_slice(src);
+        return scalar::ntt::inverse(t, out, last);
+    }
+    up(t, out.as_chunks_mut().0, Some(src.as_chunks().0), last);
+}
+
+/// Transforms a row, or the one in `from`, back.
+#[target_feature(enable = "avx2,fma")]
+fn up(t: &NttTable, row: &mut [Block], from: Option<&[Block]>, last: [Factor; 2]) {
     let run = Run::new(t.modulus(), t.inverse_floats());
     let last = last.map(|factor| t.modulus().to_centered(factor.w) as f64);
     let last = last.map(|w| run.f.factors(_mm256_set1_pd(w)));
-    let (blocks, _) = row.as_chunks_mut();
-    ascend(&run, 1, blocks);
-    last_pass(&run, blocks, last);
+    ascend(&run, 1, row, from);
+    last_pass(&run, row, last);
 }
 
-/// Transforms the block at heap slot `slot` up from the leaves, at the root without the last pass. Returns the bound of
-/// the results.
+/// Transforms the block at heap slot `slot`, or the one in `from`, up from the leaves, at the root without the last
+/// pass. Returns the bound of the results.
 #[target_feature(enable = "avx2,fma")]
-fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block]) -> f64 {
+fn ascend(run: &Run<'_>, slot: usize, block: &mut [Block], from: Option<&[Block]>) -> f64 {
     if 4 * block.len() <= NEAR {
+        if let Some(from) = from {
+            block.copy_from_slice(from);
+        }
         return ascend_near(run, slot, block);
     }
     let levels = pass_levels(block);
     let child_len = block.len() >> levels;
     let mut bound = 0.0;
     for (i, child) in block.chunks_exact_mut(child_len).enumerate() {
+        let of_child = from.map(|from| &from[i * child_len..][..child_len]);
         // All children have the same one.
-        bound = ascend(run, (slot << levels) + i, child);
+        bound = ascend(run, (slot << levels) + i, child, of_child);
     }
     if slot == 1 {
         return bound;
