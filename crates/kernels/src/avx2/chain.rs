@@ -6,14 +6,12 @@ use super::float::{Factors, Field};
 use crate::Modulus;
 use crate::kernels::MAX_DOT_TERMS;
 
-/// Every factor of a basis conversion is below this power of two.
-const WORD_BITS: f64 = 50.0;
-
 /// The constants of sums of products modulo `q`.
 ///
-/// A sum of `2^t` products `x y < 2^b` is kept as `high + low`. `high` starts at `2^(k + 52)`, `k = b + t - 52`, and
-/// stays below twice that, so it is a multiple of `2^k`. What its rounding takes off a product is at most `2^(k - 1)`,
-/// and the products' remainders, `2^t` of them, stay within `2^53` in `low` if `b + 2 t <= 106`: all is exact.
+/// A sum of `2^t` products `|x y| < 2^b` is kept as `high + low`. `high` starts in the middle of the doubles from
+/// `2^(k + 52)` to twice that, `k = b + t - 51`, and stays there, so it is a multiple of `2^k`; if no product is negative,
+/// it starts at the bottom, and `k` is less by 1. What its rounding takes off a product is at most `2^(k - 1)`, and the
+/// products' remainders, `2^t` of them, stay within `2^53` in `low` if `k + t <= 54`: all is exact.
 pub(super) struct Chain {
     field: Field,
     terms: usize,
@@ -34,27 +32,30 @@ impl Chain {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn of_residues(m: &Modulus) -> Self {
-        Self::new(m, 2.0 * bits(m))
+        Self::new(m, 2.0 * bits(m), 52)
     }
 
-    /// Returns the constants for products of words below `2^50` and residues.
+    /// Returns the constants for products of integers within `2^bits` and residues within half of q.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn of_words(m: &Modulus) -> Self {
-        Self::new(m, WORD_BITS + bits(m))
+    pub(super) fn of_centred(m: &Modulus, integer_bits: f64) -> Self {
+        Self::new(m, integer_bits + bits(m) - 1.0, 51)
     }
 
+    /// `room`: bits of `high` above its unit that sums may take.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn new(m: &Modulus, product_bits: f64) -> Self {
+    fn new(m: &Modulus, product_bits: f64, room: i32) -> Self {
         let field = Field::new(m);
         let most = MAX_DOT_TERMS.ilog2() as i32;
-        let t = (((106.0 - product_bits) / 2.0) as i32).min(most);
-        let k = (product_bits.ceil() as i32 + t - 52).max(0);
+        let t = (((f64::from(54 + room) - product_bits) / 2.0) as i32).min(most);
+        let k = (product_bits.ceil() as i32 + t - room).max(0);
+        let bottom = power(k + 52);
+        let start = if room == 52 { bottom } else { 1.5 * bottom };
         Self {
             field,
             terms: 1 << t,
-            start: _mm256_set1_pd(power(k + 52)),
+            start: _mm256_set1_pd(start),
             weight: field
                 .factors(_mm256_set1_pd(m.to_centered(m.pow(2, k as u64)) as f64))
                 .scaled(power(-k)),
@@ -86,7 +87,7 @@ impl Chain {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn fold(&self, total: __m256d, sum: Sum) -> __m256d {
-        // Up to 2^52 times a weight within half of q: the product is within q.
+        // Within 2^52 times a weight within half of q: the product is within q.
         let high = self
             .field
             .mul(_mm256_sub_pd(sum.high, self.start), self.weight);

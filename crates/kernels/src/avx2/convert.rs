@@ -19,10 +19,30 @@ pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]
 /// in two doubles has.
 const FEW: usize = 4;
 
-/// The coefficients of one target as doubles.
+/// Sources are below `2^50`. Less half of that they are centred, which doubles the terms of a sum.
+const HALF_BITS: u32 = 49;
+
+/// The coefficients of one target.
 struct Target {
     chain: Chain,
+    /// The coefficients as doubles within half of q.
     coef: Vec<f64>,
+    /// The sum of all coefficients times what sources are less: within half of q.
+    offset: f64,
+}
+
+impl Target {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(m: &Modulus, coef: &[u64]) -> Self {
+        let sum = coef.iter().fold(0, |sum, &c| m.add(sum, c));
+        let offset = m.mul(sum, m.reduce(1 << HALF_BITS));
+        Self {
+            chain: Chain::of_centred(m, HALF_BITS.into()),
+            coef: coef.iter().map(|&c| m.to_centered(c) as f64).collect(),
+            offset: m.to_centered(offset) as f64,
+        }
+    }
 }
 
 /// Converts a piece of all sources to doubles once for all targets.
@@ -35,10 +55,7 @@ pub(super) fn convert_many(
 ) {
     let mut targets = Vec::with_capacity(moduli.len());
     for (m, coef) in moduli.iter().zip(coef) {
-        targets.push(Target {
-            chain: Chain::of_words(m),
-            coef: coef.iter().map(|&c| c as f64).collect(),
-        });
+        targets.push(Target::new(m, coef));
     }
     let mut floats = vec![[_mm256_setzero_pd(); TILE]; src.len()];
     let len = out.first().map_or(0, |row| row.len());
@@ -47,7 +64,7 @@ pub(super) fn convert_many(
         for (floats, row) in floats.iter_mut().zip(src) {
             let words = &row[4 * TILE * tile..][..4 * TILE];
             for (float, word) in floats.iter_mut().zip(words.as_chunks().0) {
-                *float = to_float(load(word));
+                *float = to_centred(load(word));
             }
         }
         for (target, out) in targets.iter().zip(out.iter_mut()) {
@@ -67,12 +84,21 @@ pub(super) fn convert_many(
     }
 }
 
+/// Integers below `2^50` to doubles, less `2^49`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn to_centred(x: __m256i) -> __m256d {
+    let magic = _mm256_set1_pd((1u64 << 52) as f64);
+    let shifted = _mm256_set1_pd(((1u64 << 52) + (1 << HALF_BITS)) as f64);
+    _mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(x), magic), shifted)
+}
+
 impl Target {
     /// Returns the sums of scaled sources, at most `0.51 q` from zero.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn many(&self, floats: &[[__m256d; TILE]]) -> [__m256d; TILE] {
-        let mut totals = [_mm256_setzero_pd(); TILE];
+        let mut totals = [_mm256_set1_pd(self.offset); TILE];
         let terms = self.chain.terms();
         for (floats, coef) in floats.chunks(terms).zip(self.coef.chunks(terms)) {
             let mut sums = [self.chain.zero(); TILE];
@@ -94,7 +120,7 @@ impl Target {
     #[target_feature(enable = "avx2,fma")]
     fn few(&self, floats: &[[__m256d; TILE]]) -> [__m256d; TILE] {
         let f = self.chain.field();
-        let mut sums = [_mm256_setzero_pd(); TILE];
+        let mut sums = [_mm256_set1_pd(self.offset); TILE];
         for (floats, &c) in floats.iter().zip(&self.coef) {
             let factors = f.factors(_mm256_set1_pd(c));
             for (sum, &x) in sums.iter_mut().zip(floats) {
