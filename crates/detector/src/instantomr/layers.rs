@@ -14,8 +14,8 @@ const TOGETHER: u64 = 64;
 const TOGETHER_AWAY: u64 = 256;
 
 /// Number of second layers for which their key in double precision is made. It takes 0.2 to 0.26 s of a core and saves
-/// 8.6 ms a message with AVX2 and 1.8 ms with AVX-512, so that 27 or 114 messages pay for it. With their geometric mean,
-/// 55, no request takes a sixth longer than by the better choice.
+/// 8.6 ms a message with AVX2 and 1.8 ms with AVX-512, so that 27 or 114 messages pay for it. With the geometric mean
+/// of both, 55, no request takes a sixth longer than by the better choice.
 const WORTH_A_KEY: u64 = 55;
 
 /// Evaluation of layers, which takes most of a message's time, with one recipient's key in the memory of a device.

@@ -69,8 +69,8 @@ impl Session {
 
     /// Makes an empty session with room for a number of messages until it is cut. The fewer these are, the more of them
     /// may have their second layer in double precision
-    /// ([`omr_protocol::instantomr::InstantParams::in_double_precision`]), which is faster unless its key was to be made
-    /// for too few.
+    /// ([`omr_protocol::instantomr::InstantParams::in_double_precision`]). That is faster, except for a few messages
+    /// for which its key would have to be made: these are exact.
     pub fn with_room(
         detector: Arc<InstantDetector>,
         header: DigestHeader<InstantPlan>,

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 /// The number of messages that a session can cover until it is cut, if it is known, and the messages whose second layer
 /// is in double precision. These are the first messages of the last group, because a full group has no room for
-/// rounding errors; none, if they are too few to make their key. Whether it is there already may differ after a restart and
-/// between machines: digests then decode to the same messages, with other bytes.
+/// rounding errors; none, if they are too few to make their key. Whether it is there already may differ after a restart
+/// and between machines: digests then decode to the same messages, with other bytes.
 #[derive(Clone)]
 pub(super) struct Room {
     messages: Option<u64>,
