@@ -73,11 +73,10 @@ export class Recipient {
     signal?.throwIfAborted();
     const known = new Set((await this.letters()).map(({ number }) => number));
     const over = new AbortController();
-    const stop = () => over.abort(signal?.reason);
-    signal?.addEventListener("abort", stop, { once: true });
+    const either = AbortSignal.any(signal === undefined ? [over.signal] : [signal, over.signal]);
     const ended: { by?: { error: unknown } } = {};
     let wake = () => {};
-    const fetching = this.#fetchEvery(seconds * 1000, over.signal, () => wake()).catch((error: unknown) => {
+    const fetching = this.#fetchEvery(seconds * 1000, either, () => wake()).catch((error: unknown) => {
       ended.by = { error };
       wake();
     });
@@ -95,7 +94,6 @@ export class Recipient {
         await woken;
       }
     } finally {
-      signal?.removeEventListener("abort", stop);
       over.abort();
       await fetching;
     }

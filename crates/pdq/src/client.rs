@@ -9,6 +9,7 @@ pub use decode::{DecodeError, Rows};
 use crate::keys::random;
 use crate::query::{ciphertexts, constants_of};
 use crate::{EncryptedQuery, Params, Plan, PlanError, QueryHead, SecretKey};
+use omr_bgv::doublings;
 use omr_marks::published;
 use omr_rlwe::{encrypt, mask};
 use omr_table::{Query, Schema};
@@ -56,11 +57,11 @@ impl<'a> Client<'a> {
         let bodies = (0..ciphertexts(plan))
             .map(|i| {
                 let range = constants_of(plan, i);
-                let expanded = range.len().next_power_of_two() as u64;
-                let factor = p.mul(params.leaf_scale(plan.start), p.inv(expanded));
+                let (scale, count) = (params.leaf_scale(plan.start), range.len());
                 let mut coeffs = vec![0; ring.n()];
-                for (coeff, &entry) in coeffs.iter_mut().zip(&table[range]) {
-                    *coeff = p.mul(entry.into(), factor) as u32;
+                for (leaf, &entry) in table[range].iter().enumerate() {
+                    let factor = p.mul(scale, p.inv(1 << doublings(leaf, count)));
+                    coeffs[leaf] = p.mul(entry.into(), factor) as u32;
                 }
                 let mut message = ring.lift_plain(&coeffs, p.value() as u32, basis);
                 coeffs.zeroize();

@@ -48,9 +48,9 @@
 //! where a position of a pattern states whether it compares a character.
 //!
 //! Ciphertext i with the mask `Mask(seed, (i))` holds 128 constants (the last one the rest) in its first coefficients,
-//! in the order of the plan's truth tables, divided by the next power of two (expansion multiplies by it) and scaled
-//! for the level. A text is compared by the first bits, 60 at most, of BLAKE3 keyed with derive-key, context
-//! `omr-table 2026 fingerprints of derived texts v1`, of the salt.
+//! in the order of the plan's truth tables, scaled for the level. Expansion multiplies constant j of c by 2 for each
+//! level l with `j mod 2^l + 2^l < c`, and each is divided by that before. A text is compared by the first bits, 60 at
+//! most, of BLAKE3 keyed with derive-key, context `omr-table 2026 fingerprints of derived texts v1`, of the salt.
 //!
 //! **Answer** (kind 11): 32 bytes, the seed of the placement (not in two-sided sets), by which row i of block c lies
 //! in the slot of section 13. Then one `pack` without gaps over all groups: for each group, round and set of symbols a

@@ -129,8 +129,8 @@ fn queries_take_no_more_memory_than_their_plans_tell() {
     let mut world = World::new("insecure-tiny-pdq-v1", 1500);
     // All 6,400 constants would take 750 MiB.
     world.ask(&many, "18aaba59ea4eb15e");
-    world.ask(one, "30a59589dd6e0907");
-    world.ask_encrypted(one, "6b481ba8630fcd61");
-    World::new("insecure-tiny-pdq-two-sided-v1", 1500).ask(one, "c89cf6bfdcf0d1c9");
-    World::new("insecure-tiny-pdq-deep-v1", 1500).ask(LIKE, "d9d5fa29fd3b4803");
+    world.ask(one, "78a1acc33c389672");
+    world.ask_encrypted(one, "5a057414e72b5703");
+    World::new("insecure-tiny-pdq-two-sided-v1", 1500).ask(one, "5cc50ec9683ebfae");
+    World::new("insecure-tiny-pdq-deep-v1", 1500).ask(LIKE, "e5004b39ce653609");
 }

@@ -55,7 +55,7 @@ impl<'a> Constants<'a> {
             check_stopped(progress)?;
             let (level, scale) = (self.plan.start, self.params.leaf_scale(self.plan.start));
             let ct = self.query.ciphertext(self.params, self.plan, i);
-            let expanded = self.expander.constants(ct, places.len());
+            let expanded = self.expander.first_constants(ct, places.len());
             for (held, pair) in self.held[places].iter_mut().zip(expanded) {
                 *held = Some(Ciphertext::new(pair, level, scale));
             }

@@ -82,6 +82,25 @@ fn double_precision_ends_where_noise_would_pass_that_of_a_full_group() {
     assert!(worst < 6.0 * sd + InstantParams::body_rounding(), "{worst}");
 }
 
+/// A few messages are exact until more have made the key for double precision.
+#[test]
+fn a_few_messages_make_no_key() {
+    let world = World::new(76);
+    let many = limit(world.params());
+    let mut board = world.board(many, BOUND);
+    let mut digest_of = |mut session: Session, end| {
+        advance(&mut session, &mut board, end);
+        let digest = world.digest(&session);
+        assert_eq!(world.decode(&digest).unwrap(), expected(&board, 0..end));
+        digest
+    };
+    let mut is_exact = |room| {
+        let with_room = digest_of(session(&world, 0, room), room);
+        with_room == digest_of(world.session(0, true), room)
+    };
+    assert_eq!([3, many, 3].map(&mut is_exact), [true, false, false]);
+}
+
 #[test]
 fn full_sessions_take_no_more_until_they_are_cut() {
     let world = World::new(73);
