@@ -13,11 +13,6 @@ const TOGETHER: u64 = 64;
 /// Number of messages that a device scans together.
 const TOGETHER_AWAY: u64 = 256;
 
-/// Number of second layers for which their key in double precision is made. It takes 0.2 to 0.26 s of a core and saves
-/// 8.6 ms a message with AVX2 and 1.8 ms with AVX-512, so that 27 or 114 messages pay for it. With the geometric mean
-/// of both, 55, no request takes a sixth longer than by the better choice.
-const WORTH_A_KEY: u64 = 55;
-
 /// Evaluation of layers, which takes most of a message's time, with one recipient's key in the memory of a device.
 /// Every residue of the results equals that of [`super::InstantDetector::exact`].
 pub trait Layers: Send + Sync {
@@ -72,7 +67,7 @@ pub(super) enum Evaluation {
 pub(super) struct Rounded {
     /// The key for the first digit.
     first: FourierKey,
-    /// The key for both digits, made when it is first needed: see [`Evaluation::favours_doubles`].
+    /// The key for both digits, made when it is first needed.
     second: OnceLock<FourierKey>,
 }
 
@@ -102,15 +97,6 @@ impl Evaluation {
     /// Returns whether layers are evaluated on a device.
     pub(super) fn is_away(&self) -> bool {
         matches!(self, Self::Away(_))
-    }
-
-    /// Returns whether second layers in double precision are faster for `messages` messages that a session may have
-    /// them for: their key is there, or there are enough messages to make it.
-    pub(super) fn favours_doubles(&self, messages: u64) -> bool {
-        match self {
-            Self::Rounded(keys) => messages >= WORTH_A_KEY || keys.second.get().is_some(),
-            Self::Exact | Self::Away(_) => false,
-        }
     }
 
     /// Returns the number of messages that are scanned together.

@@ -68,9 +68,8 @@ impl Session {
     }
 
     /// Makes an empty session with room for a number of messages until it is cut. The fewer these are, the more of them
-    /// may have their second layer in double precision
-    /// ([`omr_protocol::instantomr::InstantParams::in_double_precision`]). That is faster, except for a few messages
-    /// for which its key would have to be made: these are exact.
+    /// have their second layer in double precision ([`omr_protocol::instantomr::InstantParams::in_double_precision`]),
+    /// which is faster, except for a few messages for which its key would have to be made: these are exact.
     pub fn with_room(
         detector: Arc<InstantDetector>,
         header: DigestHeader<InstantPlan>,
@@ -88,7 +87,7 @@ impl Session {
         header.plan = plan.for_clues(detector.clues());
         header.key_id = detector.key_id();
         let mut session = Self {
-            room: Room::new(&detector, &header.plan, room),
+            room: Room::new(&detector.params, &header.plan, room),
             detector,
             header,
             codes: Vec::new(),
@@ -118,7 +117,7 @@ impl Session {
             return Err(SessionError::Clues(expected));
         }
         let mut session = Self {
-            room: Room::new(&detector, &file.header.plan, file.room),
+            room: Room::new(&detector.params, &file.header.plan, file.room),
             detector,
             header: file.header,
             codes: Vec::new(),
