@@ -176,8 +176,11 @@ impl NttTable {
     }
 
     pub(crate) fn inverse(&self) -> Twiddles<'_> {
-        let root = || TwiddleTable::new(&self.modulus, self.n, self.modulus.inv(self.psi));
-        self.inverse.get_or_init(root).rows()
+        self.inverse.get_or_init(|| self.inverse_table()).rows()
+    }
+
+    fn inverse_table(&self) -> TwiddleTable {
+        TwiddleTable::new(&self.modulus, self.n, self.modulus.inv(self.psi))
     }
 
     /// The forward twiddles as doubles. Panics: in transforms of fewer than 16 points.
@@ -189,7 +192,9 @@ impl NttTable {
     /// The inverse twiddles as doubles. Panics: in transforms of fewer than 16 points.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn inverse_floats(&self) -> &FloatTwiddles {
-        self.doubles[1].get_or_init(|| FloatTwiddles::new(&self.modulus, self.inverse()))
+        // The integers are not kept, so that tables are as large as those of other back ends.
+        let made = || FloatTwiddles::new(&self.modulus, self.inverse_table().rows());
+        self.doubles[1].get_or_init(made)
     }
 
     /// `1 / n`, alone and times the inverse twiddle of the root.
