@@ -6,6 +6,10 @@ use super::float::{Factors, Field};
 use crate::Modulus;
 use crate::kernels::MAX_DOT_TERMS;
 
+/// The most terms whose products are reduced one by one, each at most `0.875 q` from zero: fewer operations than a sum in
+/// two doubles has.
+pub(super) const FEW: usize = 4;
+
 /// The constants of sums of products modulo `q`.
 ///
 /// A sum of `2^t` products `|x y| < 2^b` is kept as `high + low`. `high` starts in the middle of the doubles from

@@ -3,8 +3,8 @@
 
 use std::arch::x86_64::*;
 
-use super::chain::Chain;
-use super::float::{Field, load, splat, store, to_float, to_int};
+use super::chain::{Chain, FEW};
+use super::float::{Field, load, splat, store, to_float, to_float_less, to_int};
 use crate::{Modulus, scalar::convert as scalar};
 
 /// Vectors of an output whose sums stay in registers.
@@ -15,12 +15,9 @@ pub(super) fn convert(m: &Modulus, out: &mut [u64], src: &[&[u64]], coef: &[u64]
     convert_many(&[m], &mut [out], src, &[coef]);
 }
 
-/// The most sources whose products are reduced one by one, each at most `0.875 q` from zero: fewer operations than a sum
-/// in two doubles has.
-const FEW: usize = 4;
-
 /// Sources are below `2^50`. Less half of that they are centred, which doubles the terms of a sum.
 const HALF_BITS: u32 = 49;
+const HALF: f64 = (1u64 << HALF_BITS) as f64;
 
 /// The coefficients of one target.
 struct Target {
@@ -43,57 +40,7 @@ impl Target {
             offset: m.to_centered(offset) as f64,
         }
     }
-}
 
-/// Converts a piece of all sources to doubles once for all targets.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn convert_many(
-    moduli: &[&Modulus],
-    out: &mut [&mut [u64]],
-    src: &[&[u64]],
-    coef: &[&[u64]],
-) {
-    let mut targets = Vec::with_capacity(moduli.len());
-    for (m, coef) in moduli.iter().zip(coef) {
-        targets.push(Target::new(m, coef));
-    }
-    let mut floats = vec![[_mm256_setzero_pd(); TILE]; src.len()];
-    let len = out.first().map_or(0, |row| row.len());
-    let tiles = len / (4 * TILE);
-    for tile in 0..tiles {
-        for (floats, row) in floats.iter_mut().zip(src) {
-            let words = &row[4 * TILE * tile..][..4 * TILE];
-            for (float, word) in floats.iter_mut().zip(words.as_chunks().0) {
-                *float = to_centred(load(word));
-            }
-        }
-        for (target, out) in targets.iter().zip(out.iter_mut()) {
-            let sums = if src.len() <= FEW {
-                target.few(&floats)
-            } else {
-                target.many(&floats)
-            };
-            let places = out[4 * TILE * tile..][..4 * TILE].as_chunks_mut().0;
-            for (place, sum) in places.iter_mut().zip(sums) {
-                store(place, to_int(target.chain.field().canonical(sum)));
-            }
-        }
-    }
-    for ((m, out), coef) in moduli.iter().zip(out).zip(coef) {
-        scalar::convert_from(m, out, src, coef, 4 * TILE * tiles);
-    }
-}
-
-/// Integers below `2^50` to doubles, less `2^49`.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn to_centred(x: __m256i) -> __m256d {
-    let magic = _mm256_set1_pd((1u64 << 52) as f64);
-    let shifted = _mm256_set1_pd(((1u64 << 52) + (1 << HALF_BITS)) as f64);
-    _mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(x), magic), shifted)
-}
-
-impl Target {
     /// Returns the sums of scaled sources, at most `0.51 q` from zero.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
@@ -128,6 +75,45 @@ impl Target {
             }
         }
         sums.map(|sum| f.reduce(sum))
+    }
+}
+
+/// Converts a piece of all sources to doubles once for all targets.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn convert_many(
+    moduli: &[&Modulus],
+    out: &mut [&mut [u64]],
+    src: &[&[u64]],
+    coef: &[&[u64]],
+) {
+    let mut targets = Vec::with_capacity(moduli.len());
+    for (m, coef) in moduli.iter().zip(coef) {
+        targets.push(Target::new(m, coef));
+    }
+    let mut floats = vec![[_mm256_setzero_pd(); TILE]; src.len()];
+    let len = out.first().map_or(0, |row| row.len());
+    let tiles = len / (4 * TILE);
+    for tile in 0..tiles {
+        for (floats, row) in floats.iter_mut().zip(src) {
+            let words = &row[4 * TILE * tile..][..4 * TILE];
+            for (float, word) in floats.iter_mut().zip(words.as_chunks().0) {
+                *float = to_float_less(load(word), HALF);
+            }
+        }
+        for (target, out) in targets.iter().zip(out.iter_mut()) {
+            let sums = if src.len() <= FEW {
+                target.few(&floats)
+            } else {
+                target.many(&floats)
+            };
+            let places = out[4 * TILE * tile..][..4 * TILE].as_chunks_mut().0;
+            for (place, sum) in places.iter_mut().zip(sums) {
+                store(place, to_int(target.chain.field().canonical(sum)));
+            }
+        }
+    }
+    for ((m, out), coef) in moduli.iter().zip(out).zip(coef) {
+        scalar::convert_from(m, out, src, coef, 4 * TILE * tiles);
     }
 }
 

@@ -2,13 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::chain::Chain;
+use super::chain::{Chain, FEW};
 use super::float::{Block, load, store, to_float, to_int};
 use crate::{Modulus, scalar::mul::dot_from};
-
-/// Terms whose products are reduced one by one, each at most `0.875 q` from zero: fewer operations than a sum in two
-/// doubles has.
-const FEW: usize = 4;
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn dot(m: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {

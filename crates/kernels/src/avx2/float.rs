@@ -119,8 +119,15 @@ fn rounded_product(x: __m256d, y: __m256d) -> __m256d {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn to_float(x: __m256i) -> __m256d {
-    let magic = _mm256_set1_pd(MAGIC);
-    _mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(x), magic), magic)
+    to_float_less(x, 0.0)
+}
+
+/// Integers below `2^52` to doubles, less another integer below `2^52`.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn to_float_less(x: __m256i, less: f64) -> __m256d {
+    let word = _mm256_or_pd(_mm256_castsi256_pd(x), _mm256_set1_pd(MAGIC));
+    _mm256_sub_pd(word, _mm256_set1_pd(MAGIC + less))
 }
 
 /// Doubles that hold integers in `[0, 2^52)` to integers.

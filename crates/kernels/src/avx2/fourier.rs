@@ -71,12 +71,11 @@ impl Digit {
         // exact.
         let [high_unit, low_unit] = [POWER_84, POWER_52].map(|x| _mm256_set1_pd(x));
         let high = _mm256_castsi256_pd(_mm256_srli_epi64::<32>(word));
-        let low = _mm256_castsi256_pd(word);
-        let low = _mm256_castpd_ps(low);
-        let low = _mm256_blend_ps::<0b1010_1010>(low, _mm256_castpd_ps(low_unit));
-        let high = _mm256_or_pd(high, high_unit);
+        let low =
+            _mm256_blend_ps::<0b1010_1010>(_mm256_castsi256_ps(word), _mm256_castpd_ps(low_unit));
         let shift = _mm256_set1_pd(POWER_84 + POWER_63 + POWER_52);
-        _mm256_add_pd(_mm256_sub_pd(high, shift), _mm256_castps_pd(low))
+        let shifted = _mm256_sub_pd(_mm256_or_pd(high, high_unit), shift);
+        _mm256_add_pd(shifted, _mm256_castps_pd(low))
     }
 }
 
@@ -96,9 +95,10 @@ fn add_fraction(acc: &mut [u64; 4], turns: __m256d) {
     let high = _mm256_fmadd_pd(part, unit, integer);
     let rest = _mm256_fmsub_pd(part, unit, _mm256_sub_pd(high, integer));
     let low = _mm256_fmadd_pd(rest, unit, integer);
-    let high = _mm256_slli_epi64::<32>(_mm256_castpd_si256(high));
-    let low = _mm256_sub_epi64(_mm256_castpd_si256(low), _mm256_castpd_si256(integer));
-    let word = _mm256_add_epi64(high, low);
+    let word = _mm256_add_epi64(
+        _mm256_slli_epi64::<32>(_mm256_castpd_si256(high)),
+        _mm256_sub_epi64(_mm256_castpd_si256(low), _mm256_castpd_si256(integer)),
+    );
     store_words(acc, _mm256_add_epi64(load_words(acc), word));
 }
 

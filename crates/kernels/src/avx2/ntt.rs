@@ -284,17 +284,12 @@ fn forward_lanes<const READ: u8>(run: &Run<'_>, first: usize, leaves: &mut [Leaf
     let f = &run.f;
     for (leaf, w) in leaves.iter_mut().zip(run.leaves(first)) {
         let x = read_columns(leaf).map(|x| _mm256_castsi256_pd(x));
-        let [a, b, c, d] = match READ {
+        let columns = match READ {
             REDUCED => x.map(|x| f.reduce(x)),
             _ => x,
         };
-        let w = LaneFactors::new(f, w);
-        let (a, c) = forward_butterfly(f, a, c, w.twos);
-        let (b, d) = forward_butterfly(f, b, d, w.twos);
-        let (a, b) = forward_butterfly(f, a, b, w.ones[0]);
-        let (c, d) = forward_butterfly(f, c, d, w.ones[1]);
-        let x = [a, b, c, d].map(|x| to_int(f.canonical(f.reduce(x))));
-        write_columns(leaf, x);
+        let results = forward_4(f, &PassFactors::within(f, w), columns);
+        write_columns(leaf, results.map(|x| to_int(f.canonical(f.reduce(x)))));
     }
 }
 
@@ -424,14 +419,9 @@ fn inverse_butterfly(f: &Field, x: __m256d, y: __m256d, w: Factors) -> (__m256d,
 fn inverse_lanes<const R: u8>(run: &Run<'_>, first: usize, leaves: &mut [Leaf]) {
     let f = &run.f;
     for (leaf, w) in leaves.iter_mut().zip(run.leaves(first)) {
-        let w = LaneFactors::new(f, w);
-        let w = PassFactors {
-            whole: w.twos,
-            halves: w.ones,
-        };
-        let x = read_columns(leaf).map(|x| to_float(x));
-        let x = inverse_4::<R>(f, &w, x);
-        write_columns(leaf, x.map(|x| _mm256_castpd_si256(x)));
+        let columns = read_columns(leaf).map(|x| to_float(x));
+        let results = inverse_4::<R>(f, &PassFactors::within(f, w), columns);
+        write_columns(leaf, results.map(|x| _mm256_castpd_si256(x)));
     }
 }
 
@@ -516,23 +506,17 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Twiddles of the last two levels of a leaf that is read by columns.
-struct LaneFactors {
-    twos: Factors,
-    /// The factors of the first two vectors, then of the others.
-    ones: [Factors; 2],
-}
-
-impl LaneFactors {
+impl PassFactors {
+    /// The twiddles of two levels within a leaf that is read by columns.
     #[allow(unsafe_code)]
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn new(f: &Field, w: &[[f64; 4]; 3]) -> Self {
+    fn within(f: &Field, w: &[[f64; 4]; 3]) -> Self {
         // SAFETY: each reads the 32 bytes of four doubles.
         let factors = |w: &[f64; 4]| f.factors(unsafe { _mm256_loadu_pd(w.as_ptr()) });
         Self {
-            twos: factors(&w[0]),
-            ones: [factors(&w[1]), factors(&w[2])],
+            whole: factors(&w[0]),
+            halves: [factors(&w[1]), factors(&w[2])],
         }
     }
 }
