@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 /// A recipient at a server, in a home folder, with the received letters.
 ///
-/// The calls that a server sees, and their times, do not depend on the letters that were found. With `proxy`, such as `socks5h://127.0.0.1:9050`,
-/// all connections of this object are made through it; it is not stored. The inbox is open for other programs again
-/// once this object is closed and its calls are over.
+/// The calls that a server sees, and their times, do not depend on the letters that were found. With `proxy`, such as
+/// `socks5h://127.0.0.1:9050`, all connections of this object are made through it; it is not stored. The inbox is open
+/// for other programs again once this object is closed and its calls are over.
 #[derive(uniffi::Object)]
 pub struct Inbox {
     opened: OpenInbox,

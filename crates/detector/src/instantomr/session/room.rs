@@ -32,8 +32,8 @@ impl Room {
         };
         let full = plan.until(plan.range().start.saturating_add(most));
         let last = full.group(full.groups() - 1);
-        let most = params.in_double_precision(last.end - last.start);
-        let doubles = if most < WORTH_A_KEY { 0 } else { most };
+        let allowed = params.in_double_precision(last.end - last.start);
+        let doubles = if allowed < WORTH_A_KEY { 0 } else { allowed };
         Self {
             messages,
             end: last.end,
