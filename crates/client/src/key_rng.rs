@@ -3,6 +3,7 @@
 use crate::digest_secret::DigestSecret;
 use chacha20::ChaCha20Rng;
 use omr_protocol::clue::OFFSET_LEN;
+use omr_ring::Ring;
 use rand_core::{CryptoRng, SeedableRng};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -12,6 +13,8 @@ pub(crate) struct KeyContent<'a> {
     pub(crate) file: &'a str,
     /// The name of the parameter set.
     pub(crate) set: &'a str,
+    /// The primes that masks are drawn modulo.
+    pub(crate) primes: Vec<u64>,
     /// The seed of the masks of an epoch; `None` if the generator draws the masks as well.
     pub(crate) masks: Option<&'a [u8; 32]>,
     /// The clue secrets that the key encrypts.
@@ -20,6 +23,15 @@ pub(crate) struct KeyContent<'a> {
     pub(crate) offset: Option<[u32; OFFSET_LEN]>,
     /// The secrets of digests.
     pub(crate) digest: &'a DigestSecret,
+}
+
+/// Returns the primes of rings, in order.
+pub(crate) fn primes_of(rings: &[&Ring]) -> Vec<u64> {
+    let of_ring = |ring: &&Ring| -> Vec<u64> {
+        let ids = 0..ring.everything().len();
+        ids.map(|id| ring.modulus(id).value()).collect()
+    };
+    rings.iter().flat_map(of_ring).collect()
 }
 
 impl KeyContent<'_> {
@@ -36,10 +48,11 @@ impl KeyContent<'_> {
         hasher.update(&*seed);
         hasher.update(self.masks.unwrap_or(&[0; 32]));
         hasher.update(self.digest.seed());
+        let primes: Vec<u8> = self.primes.iter().flat_map(|q| q.to_le_bytes()).collect();
         let residues = self.offset.iter().flatten();
         let offset: Vec<u8> = residues.flat_map(|w| w.to_le_bytes()).collect();
         // Parts of any length, each preceded by its length.
-        for part in [self.file.as_bytes(), self.set.as_bytes(), &offset[..]] {
+        for part in [self.file.as_bytes(), self.set.as_bytes(), &primes, &offset] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }

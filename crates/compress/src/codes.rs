@@ -18,7 +18,7 @@ use crate::pieces::Pieces;
 use crate::{Keys, Setting, SlotClasses, SumsShape};
 use omr_bgv::GaloisKey;
 use omr_ring::parallel::*;
-use omr_ring::{AlignedVec, Blocks, Modulus, Ring};
+use omr_ring::{AlignedVec, Blocks, Eval, Modulus, Poly, Ring, Switch};
 use omr_rlwe::Rlwe;
 use std::ops::Range;
 
@@ -35,7 +35,8 @@ pub struct Codes {
 impl Codes {
     fn new(setting: Setting, terms: usize) -> Self {
         let cut = Pieces::new(setting);
-        let words = Blocks::any(cut.count(), 2 * terms * cut.len());
+        // Two parts, and two residues in a word.
+        let words = Blocks::any(cut.count(), terms * cut.len());
         Self { terms, cut, words }
     }
 
@@ -50,8 +51,8 @@ impl Codes {
         piece: usize,
         part: usize,
         terms: Range<usize>,
-    ) -> impl Iterator<Item = &[u64]> {
-        let (words, len) = (self.words.block(piece), self.cut.len());
+    ) -> impl Iterator<Item = &[u32]> {
+        let (words, len) = (self.words.halves(piece), self.cut.len());
         let start = part * self.terms;
         words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
     }
@@ -61,7 +62,7 @@ impl Codes {
         let (cut, terms) = (self.cut, self.terms);
         let len = cut.len();
         let limbs = made[0].1.len() / 2;
-        let pieces: Vec<&mut [u64]> = self.words.iter_mut().collect();
+        let pieces: Vec<&mut [u32]> = self.words.halves_mut().collect();
         pieces
             .into_par_iter()
             .enumerate()
@@ -70,7 +71,9 @@ impl Codes {
                 for (part, piece) in piece.chunks_mut(terms * len).enumerate() {
                     for (term, rows) in made {
                         let row = &rows[part * limbs + limb][from..from + len];
-                        piece[term * len..(term + 1) * len].copy_from_slice(row);
+                        for (to, &x) in piece[term * len..].iter_mut().zip(row) {
+                            *to = x as u32;
+                        }
                     }
                 }
             });
@@ -107,7 +110,7 @@ impl Round {
         scale: u64,
     ) -> Self {
         let p = setting.p();
-        let gathered = p.mul(scale, gathered_scale(setting.packing, shape.stride()));
+        let gathered = p.mul(scale, gathered_scale(setting.packing));
         Self {
             shape,
             batch,
@@ -252,13 +255,17 @@ pub(crate) struct Scratch<'a> {
     coeffs: Vec<u32>,
     /// Constants by image and limb.
     constants: Vec<AlignedVec>,
+    /// From the primes of ciphertexts to those of sums.
+    switch: Switch,
 }
 
 impl<'a> Scratch<'a> {
     pub(crate) fn new(setting: Setting<'a>) -> Self {
         let n = setting.small().n();
-        let rows = setting.classes() * setting.limbs();
+        let packing = setting.packing;
+        let rows = setting.classes() * packing.limbs;
         let row = || AlignedVec::zeroed(n);
+        let (from, to) = (packing.small_basis(), setting.sum_basis());
         Self {
             setting,
             value: row(),
@@ -267,6 +274,7 @@ impl<'a> Scratch<'a> {
             below: vec![0; n],
             coeffs: vec![0; n],
             constants: vec![row(); rows],
+            switch: Switch::new(packing.small, &from, &to, packing.p),
         }
     }
 
@@ -316,7 +324,7 @@ impl<'a> Scratch<'a> {
 
     fn encode(&mut self, images: usize) {
         let (ring, p) = (self.setting.small(), self.setting.p());
-        let limbs = self.setting.limbs();
+        let limbs = self.setting.packing.limbs;
         for j in 0..images {
             if j > 0 {
                 ring.kernels().mul_assign(p, &mut self.value, &self.step);
@@ -335,11 +343,13 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    fn products(&mut self, images: &[Rlwe]) -> Vec<AlignedVec> {
-        let (ring, limbs) = (self.setting.small(), self.setting.limbs());
+    /// The products of images with the constants, modulo the primes of sums: rows by part and limb, in slot order.
+    fn products(&self, images: &[Rlwe]) -> Vec<AlignedVec> {
+        let (ring, limbs) = (self.setting.small(), self.setting.packing.limbs);
         let positions = self.setting.small_plain.order().positions();
-        let mut out = Vec::with_capacity(2 * limbs);
+        let mut out = Vec::with_capacity(2 * self.setting.sum_primes);
         for part in 0..2 {
+            let mut sum = Poly::<Eval>::scratch(ring, self.switch.from());
             for limb in 0..limbs {
                 let factors: Vec<&[u64]> = images
                     .iter()
@@ -352,10 +362,12 @@ impl<'a> Scratch<'a> {
                     .step_by(limbs)
                     .map(|row| &row[..])
                     .collect();
-                let m = ring.modulus(limb);
-                ring.kernels().dot(m, &mut self.row, &constants, &factors);
+                let (m, row) = (ring.modulus(limb), sum.row_mut(limb));
+                ring.kernels().dot(m, row, &constants, &factors);
+            }
+            for from in self.switch.apply(ring, &sum).rows() {
                 let mut row = AlignedVec::zeroed(ring.n());
-                ring.kernels().gather(&mut row, &self.row, positions);
+                ring.kernels().gather(&mut row, from, positions);
                 out.push(row);
             }
         }

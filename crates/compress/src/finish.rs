@@ -5,13 +5,13 @@ use omr_ring::{Basis, Poly, Rescale, Switch};
 use omr_rlwe::{Rlwe, SharedInput, SharedKey};
 
 /// The factor that multiplies the sums between the codes and the digest, apart from the vector's
-/// own scale: packing, the last modulus switch, and the change of encoding.
-pub fn gathered_scale(packing: Packing, stride: usize) -> u64 {
+/// own scale: the last modulus switch, and the change of encoding.
+pub fn gathered_scale(packing: Packing) -> u64 {
     let p = packing.p;
     let reduce = |limb: usize| p.reduce(packing.small.modulus(limb).value());
     let dropped = (1..packing.limbs).fold(1, |all, limb| p.mul(all, reduce(limb)));
     let encoding = p.neg(p.inv(reduce(0)));
-    p.mul(p.mul(stride as u64, p.inv(dropped)), encoding)
+    p.mul(p.inv(dropped), encoding)
 }
 
 /// Takes packed ciphertexts in the order of the shape's parts, those of several groups one after another; as many as

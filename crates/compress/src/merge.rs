@@ -6,17 +6,21 @@ use omr_ring::{Basis, Eval, Poly, Ring, Switch, parallel};
 use omr_rlwe::{Bodies, Rlwe, SharedRlwe};
 
 /// Packs ciphertexts of symbols: the coefficients `0, stride, 2 stride, ...` of ciphertext i become `i, i + stride,
-/// i + 2 stride, ...` of the one that comes out, multiplied by `stride`; the others are cancelled.
+/// i + 2 stride, ...` of the one that comes out; the others are cancelled. Joins multiply by `stride`, which is divided
+/// by before, so that noise does not grow.
 ///
 /// Panics: when there are none, more than [`SumsShape::stride`], or keys of a level are missing.
-pub fn pack(packing: Packing, shape: SumsShape, keys: MergeKeys, symbols: Vec<Rlwe>) -> Rlwe {
+pub fn pack(packing: Packing, shape: SumsShape, keys: MergeKeys, mut symbols: Vec<Rlwe>) -> Rlwe {
     let (ring, p) = (packing.small, packing.p);
+    for poly in symbols.iter_mut().flat_map(Ciphertext::polys_mut) {
+        ring.scale_assign(poly, |m| m.inv(m.reduce(shape.stride() as u64)));
+    }
     let image = |ct: &Rlwe, level| turn(ring, ct, keys.key(level), p);
     merged(ring, &packing.small_basis(), shape, symbols, image)
 }
 
-/// Packs ciphertexts as [`pack`] does. Their bodies are raised ([`Bodies::Raised`]) and divided by the special primes
-/// once, after all joins, so that a join takes six transforms in place of nine.
+/// Packs ciphertexts as [`pack`] does, but multiplied by `stride`. Their bodies are raised ([`Bodies::Raised`]) and
+/// divided by the special primes once, after all joins, so that a join takes six transforms in place of nine.
 ///
 /// Shape: each ciphertext has one body, over the primes of [`raised_basis`]. Panics: as [`pack`].
 pub fn pack_raised(

@@ -20,7 +20,7 @@ impl Pieces {
         Self {
             half,
             len: PIECE.min(half),
-            limbs: setting.limbs(),
+            limbs: setting.sum_primes,
         }
     }
 

@@ -22,16 +22,16 @@ impl Plaintexts {
         let words = Self::words(setting, shape);
         Self {
             symbols: Blocks::any(count, words),
-            limbs: setting.limbs(),
+            limbs: setting.sum_primes,
             half,
             pad,
         }
     }
 
-    /// Words of one symbol.
+    /// Words of one symbol, each with two residues.
     pub fn words(setting: Setting, shape: SumsShape) -> usize {
         let half = setting.small().n() / 2;
-        setting.classes() * setting.limbs() * 2 * (half + pad(shape))
+        setting.classes() * setting.sum_primes * (half + pad(shape))
     }
 
     /// Encodes symbols, as many as there is room for or fewer, in place of those that were here.
@@ -42,7 +42,7 @@ impl Plaintexts {
     pub fn encode(&mut self, setting: Setting, order: &[u32], columns: &[&[u32]]) {
         let (n, half, pad) = (setting.small().n(), self.half, self.pad);
         let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
-        let symbols: Vec<&mut [u64]> = self.symbols.iter_mut().collect();
+        let symbols: Vec<&mut [u32]> = self.symbols.halves_mut().collect();
         symbols.into_par_iter().zip(columns).for_each_init(
             scratch,
             |(values, row, coeffs), (out, column)| {
@@ -54,13 +54,15 @@ impl Plaintexts {
                     }
                     plain.interpolate_into(values, coeffs);
                     for (limb, out) in out.chunks_mut(2 * (half + pad)).enumerate() {
-                        let p = setting.p().value() as u32;
+                        let (p, id) = (setting.p().value() as u32, setting.sum_prime(limb));
                         ring.kernels()
-                            .lift_centered(ring.modulus(limb), row, coeffs, p);
-                        ring.kernels().ntt_forward(ring.table(limb), row);
+                            .lift_centered(ring.modulus(id), row, coeffs, p);
+                        ring.kernels().ntt_forward(ring.table(id), row);
                         let positions = plain.order().positions().chunks(half);
                         for (out, positions) in out.chunks_mut(half + pad).zip(positions) {
-                            ring.kernels().gather(&mut out[..half], row, positions);
+                            for (to, &position) in out.iter_mut().zip(positions) {
+                                *to = row[position as usize] as u32;
+                            }
                             out.copy_within(..pad, half);
                         }
                     }
@@ -70,10 +72,10 @@ impl Plaintexts {
     }
 
     /// Returns `len` slots of symbol `index` of those encoded, starting at column `from` of a slot row.
-    pub(crate) fn read(&self, index: usize, place: Place, from: usize, len: usize) -> &[u64] {
+    pub(crate) fn read(&self, index: usize, place: Place, from: usize, len: usize) -> &[u32] {
         let Place { class, limb, row } = place;
         let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
-        &self.symbols.block(index)[start..start + len]
+        &self.symbols.halves(index)[start..start + len]
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::Packing;
 use omr_bgv::Plain;
 use omr_codec::Nodes;
-use omr_ring::{Modulus, Ring};
+use omr_ring::{Basis, Modulus, Ring};
 
 /// The rings, slots and nodes that sums are made in, borrowed from a parameter set.
 ///
@@ -19,6 +19,8 @@ pub struct Setting<'a> {
     pub nodes: &'a Nodes,
     /// The small ring, with the same p, and the ring of digests.
     pub packing: Packing<'a>,
+    /// The number of primes that products are added up modulo: the last ones of the small ring, each below `2^31`.
+    pub sum_primes: usize,
 }
 
 impl<'a> Setting<'a> {
@@ -32,9 +34,15 @@ impl<'a> Setting<'a> {
         self.packing.small
     }
 
-    /// Returns the number of primes of a small ciphertext.
-    pub fn limbs(self) -> usize {
-        self.packing.limbs
+    /// Returns the primes that products are added up modulo.
+    pub fn sum_basis(self) -> Basis {
+        let all = self.small().everything().len();
+        Basis::new(all - self.sum_primes..all)
+    }
+
+    /// Returns the number in the small ring of the prime at a place of [`Setting::sum_basis`].
+    pub(crate) fn sum_prime(self, place: usize) -> usize {
+        self.small().everything().len() - self.sum_primes + place
     }
 
     /// Returns the number of entries of a vector: the slots of the large ring.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Most exponents that one ciphertext holds.
-const MAX_WIDTH: usize = 64;
+pub const MAX_WIDTH: usize = 64;
 
 /// Fewest exponents that one ciphertext has room for.
 pub const MIN_WIDTH: usize = 16;

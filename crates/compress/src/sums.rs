@@ -5,7 +5,7 @@ use crate::pieces::Pieces;
 use crate::plaintexts::Place;
 use crate::{Codes, MergeKeys, Plaintexts, Setting, SumsShape};
 use omr_ring::parallel::*;
-use omr_ring::{AlignedVec, Blocks, Eval, Poly};
+use omr_ring::{AlignedVec, Blocks, Eval, Poly, Switch};
 use omr_rlwe::Rlwe;
 use std::ops::Range;
 
@@ -65,11 +65,13 @@ impl<'a> Sums<'a> {
             .enumerate()
             .for_each(|(index, sums)| {
                 let (limb, ..) = cut.locate(index);
-                let (kernels, m) = (setting.small().kernels(), setting.small().modulus(limb));
+                let m = setting.small().modulus(setting.sum_prime(limb));
                 let of_symbol = sums[2 * symbol * len..][..2 * len].chunks_mut(len);
                 for (part, sum) in of_symbol.enumerate() {
                     for row in codes.rows(index, part, 0..codes.terms()) {
-                        kernels.add_assign(m, sum, row);
+                        for (sum, &x) in sum.iter_mut().zip(row) {
+                            *sum = m.add(*sum, x.into());
+                        }
                     }
                 }
             });
@@ -77,8 +79,9 @@ impl<'a> Sums<'a> {
 
     /// One ciphertext a symbol, to be packed.
     pub fn ciphertexts(self) -> Vec<Rlwe> {
-        let setting = self.setting;
-        let basis = setting.packing.small_basis();
+        let (setting, packing) = (self.setting, self.setting.packing);
+        let basis = setting.sum_basis();
+        let switch = Switch::new(packing.small, &basis, &packing.small_basis(), packing.p);
         let positions = setting.small_plain.order().positions();
         let len = self.cut.len();
         (0..self.symbols)
@@ -94,15 +97,14 @@ impl<'a> Sums<'a> {
                             row[positions[start + i] as usize] = x;
                         }
                     }
-                    poly
+                    switch.apply(setting.small(), &poly)
                 };
                 Rlwe::new(part(0), part(1))
             })
             .collect()
     }
 
-    /// Packs symbol i into the coefficients `i, i + stride, i + 2 stride, ...` of one ciphertext;
-    /// every sum is multiplied by `stride`.
+    /// Packs symbol i into the coefficients `i, i + stride, i + 2 stride, ...` of one ciphertext.
     ///
     /// Panics: as [`pack`].
     pub fn pack(self, shape: SumsShape, keys: MergeKeys) -> Rlwe {
@@ -121,14 +123,14 @@ fn add_piece(
 ) {
     let (limb, row, start) = cut.locate(index);
     let (ring, classes, len) = (setting.small(), setting.classes(), cut.len());
-    let (kernels, m) = (ring.kernels(), ring.modulus(limb));
+    let (kernels, m) = (ring.kernels(), ring.modulus(setting.sum_prime(limb)));
     let per_sign = codes.terms() / 2;
     let mut products = AlignedVec::zeroed(4 * len);
     for first in (0..codes.terms()).step_by(TERMS) {
         let terms = first..(first + TERMS).min(codes.terms());
         let parts = [0, 1].map(|part| codes.rows(index, part, terms.clone()).collect::<Vec<_>>());
         let rows = parts.each_ref().map(Vec::as_slice);
-        let plain = |symbol: usize| -> Vec<&[u64]> {
+        let plain = |symbol: usize| -> Vec<&[u32]> {
             let row_of = |term: usize| {
                 let (sign, i) = (term / per_sign, term % per_sign / classes);
                 let place = Place {
@@ -142,18 +144,17 @@ fn add_piece(
         };
         // Two symbols at a time: codes come from the second-level cache.
         for (pair, sums) in sums.chunks_mut(4 * len).enumerate() {
-            let products = &mut products[..sums.len()];
-            let mut parts = products.chunks_mut(len);
-            let mut two = || Some([parts.next()?, parts.next()?]);
-            match (two(), two()) {
-                (Some([a, b]), Some([c, d])) => {
-                    let both = [plain(2 * pair), plain(2 * pair + 1)];
-                    kernels.dot_square(m, [a, b, c, d], both.each_ref().map(Vec::as_slice), rows);
-                }
-                (Some(last), _) => kernels.dot_pair(m, last, &plain(2 * pair), rows),
-                _ => {}
-            }
-            kernels.add_assign(m, sums, products);
+            let one = plain(2 * pair);
+            // The last of an odd number is its own neighbour.
+            let other = if sums.len() == 4 * len {
+                plain(2 * pair + 1)
+            } else {
+                one.clone()
+            };
+            let mut rest = products.chunks_mut(len);
+            let out = [(); 4].map(|()| rest.next().expect("four rows"));
+            kernels.dot_square_words(m, out, [&one, &other], rows);
+            kernels.add_assign(m, sums, &products[..sums.len()]);
         }
     }
 }

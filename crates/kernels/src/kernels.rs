@@ -26,6 +26,8 @@ pub(crate) type SubScaleAdd = unsafe fn(&Modulus, &mut [u64], &[u64], u64, &[u64
 pub(crate) type Dot = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[&[u64]]);
 pub(crate) type DotPair = unsafe fn(&Modulus, [&mut [u64]; 2], &[&[u64]], [&[&[u64]]; 2]);
 pub(crate) type DotSquare = unsafe fn(&Modulus, [&mut [u64]; 4], [&[&[u64]]; 2], [&[&[u64]]; 2]);
+pub(crate) type DotSquareWords =
+    unsafe fn(&Modulus, [&mut [u64]; 4], [&[&[u32]]; 2], [&[&[u32]]; 2]);
 pub(crate) type DotWords = unsafe fn(&Modulus, &mut [&mut [u64]], &WordRows<'_>);
 pub(crate) type Convert = unsafe fn(&Modulus, &mut [u64], &[&[u64]], &[u64]);
 pub(crate) type ConvertMany = unsafe fn(&[&Modulus], &mut [&mut [u64]], &[&[u64]], &[&[u64]]);
@@ -67,6 +69,7 @@ pub struct Kernels {
     pub(crate) dot_square: Option<DotSquare>,
     /// Optional: [`Kernels::dot`] takes its place.
     pub(crate) sliding_dots: Option<SlidingDots>,
+    pub(crate) dot_square_words: DotSquareWords,
     pub(crate) dot_words: DotWords,
     pub(crate) convert: Convert,
     /// Optional: [`Kernels::convert`] takes its place.
@@ -631,7 +634,7 @@ fn scaled_last_factors(t: &NttTable, c: u64) -> [Factor; 2] {
 }
 
 /// Panics when lists of rows do not fit each other or the outputs.
-fn check_dots<const A: usize>(out: &[&mut [u64]], a: [&[&[u64]]; A], b: [&[&[u64]]; 2]) {
+pub(crate) fn check_dots<T, const A: usize>(out: &[&mut [u64]], a: [&[&[T]]; A], b: [&[&[T]]; 2]) {
     let (n, terms) = (out[0].len(), a[0].len());
     assert!(terms <= MAX_DOT_TERMS, "more than {MAX_DOT_TERMS} products");
     assert!(out.iter().all(|row| row.len() == n), "row lengths differ");

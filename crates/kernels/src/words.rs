@@ -1,6 +1,6 @@
 //! Sums of products of residues that are stored as 32-bit words.
 
-use crate::kernels::{MAX_DOT_TERMS, product};
+use crate::kernels::{MAX_DOT_TERMS, check_dots, product};
 use crate::{Kernels, Modulus};
 
 /// Places of a line of words, 64 bytes: rows of 32-bit words are interleaved by lines.
@@ -141,6 +141,26 @@ impl Kernels {
         #[allow(unsafe_code)]
         unsafe {
             (self.dot_words)(m, out, rows)
+        }
+    }
+
+    /// [`Kernels::dot_square`] of rows of words: `out[2 k + l] = sum_i a[k][i] b[l][i]`, pointwise.
+    ///
+    /// Range: residues below `q < 2^31`. Alignment: any. Panics: when the modulus has more than 31 bits; on length
+    /// mismatch; on more than [`MAX_DOT_TERMS`] products.
+    pub fn dot_square_words(
+        &self,
+        m: &Modulus,
+        out: [&mut [u64]; 4],
+        a: [&[&[u32]]; 2],
+        b: [&[&[u32]]; 2],
+    ) {
+        assert!(m.bits() <= 31, "modulus {} has over 31 bits", m.value());
+        check_dots(&out, a, b);
+        // SAFETY: the CPU has the features of this back end.
+        #[allow(unsafe_code)]
+        unsafe {
+            (self.dot_square_words)(m, out, a, b)
         }
     }
 }

@@ -67,6 +67,46 @@ fn compare(m: &Modulus, a: &Lists, b: &Lists, terms: usize, n: usize) {
     }
 }
 
+#[test]
+fn squares_of_sums() {
+    let mut rng = Rng::new(77);
+    let [low, high] = [prime_above(30, 2), prime_below(31, 2)];
+    let moduli = [Modulus::new(3).ok(), low, high].into_iter().flatten();
+    for m in moduli {
+        for (n, terms) in [(256, 64), (40, 0), (37, 1), (16, 5), (24, MAX_DOT_TERMS)] {
+            let random = lists(4, terms, || rng.row(n, m.value()));
+            let top = lists(4, terms, || vec![m.value() - 1; n]);
+            for four in [random, top] {
+                let words: Vec<Vec<Vec<u32>>> = four
+                    .iter()
+                    .map(|list| list.iter().map(|row| narrow(row)).collect())
+                    .collect();
+                let rows: Vec<Vec<&[u32]>> = words
+                    .iter()
+                    .map(|list| list.iter().map(|row| &row[1..]).collect())
+                    .collect();
+                for k in Kernels::available() {
+                    let mut out: [Vec<u64>; 4] = std::array::from_fn(|_| vec![1; n]);
+                    let places = out.each_mut().map(|row| &mut row[..]);
+                    k.dot_square_words(&m, places, [&rows[0], &rows[1]], [&rows[2], &rows[3]]);
+                    for (i, out) in out.iter().enumerate() {
+                        let expected = definition(&m, &four[i / 2], &four[2 + i % 2], n);
+                        let of = format!("{}: output {i}, {terms} of {n}", k.name());
+                        assert!(*out == expected, "{of} modulo {}", m.value());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a row as words, one place late, so that rows start anywhere.
+fn narrow(row: &[u64]) -> Vec<u32> {
+    std::iter::once(5)
+        .chain(row.iter().map(|&x| x as u32))
+        .collect()
+}
+
 /// The smallest primes, and those at both ends of some lengths.
 fn moduli() -> Vec<Modulus> {
     let small = [3, 5, 65_537].map(|q| Modulus::new(q).ok());

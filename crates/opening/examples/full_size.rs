@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plain = Plain::new(P, N, Kernels::detect())?;
     let opening = Opening::new(shape, spec.clone(), &plain)?;
     let turn = model.key_switch(DIGITS, 0.0, 3.0);
-    let predicted = slot_noise(&spec, &model, turn);
+    let predicted = slot_noise(&spec, &model, turn)?;
     let bits = LOWER_BITS + predicted[1] + 3.0 - model.floor();
     let limbs = (bits / 49.9).ceil() as usize;
     let top = primes_near(bits / limbs as f64, N, limbs, &[P])?;

@@ -1,6 +1,7 @@
 //! Masks times secrets in the values of `points`: from encrypted parts of secrets to the values of every phase.
 
 use crate::products::{Start, all_sums, encoded};
+use crate::transform::inner_factor;
 use crate::{Narrowed, Opening, Turned};
 use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
@@ -29,12 +30,16 @@ impl Masks {
     }
 }
 
-/// The values of a polynomial's parts, by residue of degrees.
+/// The values of a polynomial's parts, by residue of degrees, each times the transform's inner factor.
 fn values(opening: &Opening, row: &AlignedVec) -> impl Iterator<Item = Vec<u64>> {
-    let parts = opening.of_block();
+    let (parts, p) = (opening.of_block(), opening.p());
+    let factors: Vec<u64> = (0..opening.spec().points)
+        .map(|i| inner_factor(&opening.table, i))
+        .collect();
     (0..parts).map(move |residue| {
         let mut own: Vec<u64> = row.iter().skip(residue).step_by(parts).copied().collect();
-        opening.values(&mut own)
+        let values = opening.values(&mut own).into_iter().zip(&factors);
+        values.map(|(x, &factor)| p.mul(x, factor)).collect()
     })
 }
 

@@ -1,7 +1,8 @@
 //! Predicted noise: of the phases, in units of p, and of the slots that hold them.
 
-use crate::{ClueShape, OpeningSpec};
-use omr_ring::NarrowGaussian;
+use crate::transform::scalar;
+use crate::{ClueShape, OpeningError, OpeningSpec};
+use omr_ring::{Modulus, NarrowGaussian, NttTable, RingError};
 use omr_rlwe::noise::{ERROR_SD, NoiseModel, add, sum};
 
 /// The noise that packing and narrowing add to a phase, in units of p.
@@ -45,17 +46,27 @@ impl ClueNoise {
     }
 }
 
-/// log2 of the root mean square noise of the opened slots at the embeddings: two products with plaintexts after the
-/// turns of the secret. `turn`: what a turn adds.
+/// log2 of the root mean square noise of the opened slots at the embeddings: products with a plaintext, a scalar and
+/// another plaintext after the turns of the secret. `turn`: what a turn adds.
 ///
 /// The plaintexts of the first have coefficients of full size, also where few of their slots are not 0: one for each
 /// turn of the secret, of what is met in a row, and one of what is met beyond its end.
-pub fn slot_noise(spec: &OpeningSpec, model: &NoiseModel, turn: f64) -> [f64; 2] {
+///
+/// Errors: `Ring` where the ring of slots has no transform of that many points.
+pub fn slot_noise(
+    spec: &OpeningSpec,
+    model: &NoiseModel,
+    turn: f64,
+) -> Result<[f64; 2], OpeningError> {
+    let p = Modulus::new(model.p).map_err(RingError::from)?;
+    let table = NttTable::new(p, spec.points).map_err(RingError::from)?;
     let turns = spec.turns(model.n);
     let secret = add(model.fresh(), sum(turn, turns / 2));
     let values = add(sum(model.times_plain(secret), 2 * turns - 1), turn);
     let babies = add(values, sum(turn, spec.baby / 2));
-    let coefficients = sum(model.times_plain(babies), spec.points);
+    // There are too few scalars to count as uniform modulo p.
+    let squares = (1..=spec.points).map(|turn| (scalar(&table, turn) as f64).powi(2));
+    let scaled = babies + squares.sum::<f64>().log2() / 2.0;
     let giants = sum(turn, spec.giants() - 1);
-    [values, add(coefficients, giants)]
+    Ok([values, add(model.times_plain(scaled), giants)])
 }

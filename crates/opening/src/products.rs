@@ -5,7 +5,7 @@ use omr_ring::{Buffer, Kernels, Modulus};
 use std::ops::Range;
 
 /// Residues of a piece: those of all rows that meet stay in the second-level cache.
-const PIECE: usize = 512;
+pub(crate) const PIECE: usize = 512;
 
 /// Rows of plaintexts, given as coefficients modulo p, as factors modulo prime `id`, one after another.
 pub(crate) fn encoded<'a>(

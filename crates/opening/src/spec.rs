@@ -199,8 +199,8 @@ impl Opening {
     /// Rows of plaintexts that are held encoded at a time, by a thread: while values of phases are made, and by the
     /// transform.
     pub fn rows_encoded(&self, coordinates: usize) -> [usize; 2] {
-        let of_transform = crate::transform::TOGETHER * self.spec.baby;
-        [crate::inner::TOGETHER * 2 * coordinates, of_transform]
+        let of_values = crate::inner::TOGETHER * 2 * coordinates;
+        [of_values, crate::transform::TOGETHER]
     }
 
     /// Polynomials at the top level that the transform holds for each body and mask of a coordinate.

@@ -1,40 +1,62 @@
 //! From the values of every phase to its coefficients: the inverse transform of `points`, in slots.
 
-use crate::inner::{lists, parts_of, rows_by_limb, sums_of_whole_products};
-use crate::products::{Start, all_sums, encoded};
+use crate::inner::{parts_of, rows_by_limb};
+use crate::products::{PIECE, encoded};
 use crate::{Opening, OpeningKeys};
 use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
-use omr_ring::{Eval, Poly};
+use omr_ring::{AlignedVec, Eval, NttTable, Poly, Ring};
 use omr_rlwe::{Bodies, SharedRlwe};
 
 /// Giant steps whose products are made together: each baby step is read once for them.
 pub(crate) const TOGETHER: usize = 4;
 
-/// The constant that slot `point` of every column meets in the turn by `turn` points: coefficient `point` takes value i,
-/// `turn` points further on, times `omega^(-(2 i + 1) point) / points`.
-fn constant(opening: &Opening, point: usize, turn: usize) -> u64 {
-    let (p, points) = (opening.p(), opening.spec().points);
-    let i = (point + turn) % points;
-    let exponent = (2 * i + 1) * point % (2 * points);
-    let omega = opening.table.psi();
-    let power = p.pow(omega, (2 * points - exponent) as u64);
-    p.mul(power, p.inv(points as u64))
+/// The transform is a chirp (Bluestein 1970): `2 i k = i^2 + k^2 - (i - k)^2`, so with N points and `t = i - k`
+///
+/// `c_k = 1/N sum_i omega^(-(2 i + 1) k) v_i = 1/N omega^(-k^2 - k) sum_t omega^(t^2) [omega^(-i^2) v_i]`.
+///
+/// [`inner_factor`] is in the plaintexts that values are made with, a turn by t points takes a [`scalar`], and only
+/// [`outer_factor`] is a plaintext, one a giant step. Squares modulo 2 N depend on numbers modulo N, as N is even.
+fn power_of_square(table: &NttTable, number: usize) -> u64 {
+    let order = 2 * table.n();
+    let exponent = number * number % order;
+    table.modulus().pow(table.psi(), exponent as u64)
 }
 
-/// The diagonal of baby step `baby` in giant step `giant`, as a polynomial modulo p. It is turned with the sum. Values
-/// come turned by a point already.
-fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize, baby: usize) -> Vec<u32> {
+/// The factor `omega^(-i^2)` of value i.
+pub(crate) fn inner_factor(table: &NttTable, i: usize) -> u64 {
+    table.modulus().inv(power_of_square(table, i))
+}
+
+/// The scalar `omega^(t^2)` of a turn by t points, centred.
+pub(crate) fn scalar(table: &NttTable, turn: usize) -> i64 {
+    table.modulus().to_centered(power_of_square(table, turn))
+}
+
+/// The factor `omega^(-k^2 - k) / N` of coefficient k.
+fn outer_factor(table: &NttTable, k: usize) -> u64 {
+    let p = table.modulus();
+    let power = p.mul(power_of_square(table, k), p.pow(table.psi(), k as u64));
+    p.inv(p.mul(power, table.n() as u64))
+}
+
+/// The scalars of the baby steps in giant step `giant`. Values come turned by a point already.
+fn scalars(opening: &Opening, giant: usize) -> Vec<i64> {
+    let baby = opening.spec().baby;
+    (1..=baby)
+        .map(|step| scalar(&opening.table, giant * baby + step))
+        .collect()
+}
+
+/// The plaintext of giant step `giant`, as a polynomial modulo p. It is turned with the sum.
+fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize) -> Vec<u32> {
     let (points, columns) = (opening.spec().points, opening.columns());
     let turned = giant * opening.spec().baby;
-    let constants: Vec<u32> = (0..points)
-        .map(|point| {
-            let before = (point + points - turned) % points;
-            constant(opening, before, turned + baby + 1) as u32
-        })
+    let factors: Vec<u32> = (0..points)
+        .map(|point| outer_factor(&opening.table, (point + points - turned) % points) as u32)
         .collect();
     let slots: Vec<u32> = (0..opening.slots())
-        .map(|slot| constants[slot / columns % points])
+        .map(|slot| factors[slot / columns % points])
         .collect();
     ev.plain.encode(&slots)
 }
@@ -97,7 +119,8 @@ fn add_raised(
     }
 }
 
-/// The products of some giant steps with the baby steps: for each giant step, each coordinate's.
+/// The sums of some giant steps: those of the baby steps times scalars, times one plaintext; for each giant step, each
+/// coordinate's.
 ///
 /// Errors: `Stopped`.
 fn products(
@@ -106,17 +129,18 @@ fn products(
     giants: &[usize],
     babies: &[Vec<SharedRlwe<Eval>>],
 ) -> Result<Vec<Vec<SharedRlwe<Eval>>>, EvalError> {
-    let (ring, basis, baby) = (ev.ring, ev.chain.basis(0), opening.spec().baby);
+    let (ring, basis) = (ev.ring, ev.chain.basis(0));
     let parts = 1 + babies[0][0].bodies.len();
     let diagonals: Vec<Vec<u32>> = giants
         .par_iter()
-        .flat_map_iter(|&giant| (0..baby).map(move |baby| (giant, baby)))
-        .map(|(giant, baby)| diagonal(ev, opening, giant, baby))
+        .map(|&giant| diagonal(ev, opening, giant))
+        .collect();
+    let scalars: Vec<Vec<i64>> = giants
+        .iter()
+        .map(|&giant| scalars(opening, giant))
         .collect();
     if ring.backend().is_some() {
-        let of_giants: Vec<&[Vec<u32>]> = diagonals.chunks(baby).collect();
-        let babies: Vec<&[SharedRlwe<Eval>]> = babies.iter().map(Vec::as_slice).collect();
-        return sums_of_whole_products(ev, &babies, &of_giants);
+        return products_away(ev, &scalars, &diagonals, babies);
     }
     let zero = |_| {
         let polys = 0..babies.len() * parts;
@@ -127,10 +151,12 @@ fn products(
     let of_limb = |(mut out, &id): (Vec<Vec<&mut [u64]>>, &usize)| {
         ev.go_on()?;
         let encoded = encoded(ev, id, diagonals.iter().map(Vec::as_slice));
-        let a = lists(&encoded, ring.n(), baby);
-        let b: Vec<Vec<&[u64]>> = babies.iter().flat_map(|cts| parts_of(cts, id)).collect();
-        let m = ring.modulus(id);
-        all_sums(ring.kernels(), m, &mut out, &a, &b, Start::Zero);
+        let diagonals: Vec<&[u64]> = encoded.chunks(ring.n()).collect();
+        let lists: Vec<Vec<&[u64]>> = babies.iter().flat_map(|cts| parts_of(cts, id)).collect();
+        for (part, list) in lists.iter().enumerate() {
+            let mut of_part: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut *row[part]).collect();
+            scaled_products(ring, id, &mut of_part, list, &scalars, &diagonals);
+        }
         Ok(())
     };
     let limbs = limbs.into_par_iter().zip(basis.ids());
@@ -144,4 +170,65 @@ fn products(
         (0..babies.len()).map(ct).collect()
     };
     Ok(sums.into_iter().map(coordinates).collect())
+}
+
+/// Writes the products of one prime and one part: for each giant step the sum of the rows of baby steps times its
+/// scalars, times its diagonal, which is given as factors.
+fn scaled_products(
+    ring: &Ring,
+    id: usize,
+    out: &mut [&mut [u64]],
+    rows: &[&[u64]],
+    scalars: &[Vec<i64>],
+    diagonals: &[&[u64]],
+) {
+    let (k, m) = (ring.kernels(), ring.modulus(id));
+    let moduli = vec![m; out.len()];
+    let residues: Vec<Vec<u64>> = scalars
+        .iter()
+        .map(|scalars| scalars.iter().map(|&c| m.from_i64(c)).collect())
+        .collect();
+    let residues: Vec<&[u64]> = residues.iter().map(Vec::as_slice).collect();
+    let mut sums = vec![AlignedVec::zeroed(PIECE.min(ring.n())); out.len()];
+    for first in (0..ring.n()).step_by(PIECE) {
+        let range = first..(first + PIECE).min(ring.n());
+        let rows: Vec<&[u64]> = rows.iter().map(|row| &row[range.clone()]).collect();
+        let mut places: Vec<&mut [u64]> = sums.iter_mut().map(|sum| &mut sum[..]).collect();
+        k.convert_many(&moduli, &mut places, &rows, &residues);
+        for ((out, diagonal), sum) in out.iter_mut().zip(diagonals).zip(&sums) {
+            let diagonal = &diagonal[range.clone()];
+            k.dot(m, &mut out[range.clone()], &[diagonal], &[sum]);
+        }
+    }
+}
+
+/// Does the work of [`products`] with whole polynomials, in the memory of a backend.
+///
+/// Errors: `Stopped`.
+fn products_away(
+    ev: &Evaluator,
+    scalars: &[Vec<i64>],
+    diagonals: &[Vec<u32>],
+    babies: &[Vec<SharedRlwe<Eval>>],
+) -> Result<Vec<Vec<SharedRlwe<Eval>>>, EvalError> {
+    let (ring, p) = (ev.ring, ev.plain.p().value() as u32);
+    let polys: Vec<&[u32]> = diagonals.iter().map(Vec::as_slice).collect();
+    let encoded = ring.lift_plains(&polys, p, ev.chain.basis(0));
+    let of_giant = |(scalars, diagonal): (&Vec<i64>, &Poly<Eval>)| {
+        ev.go_on()?;
+        let product = |polys: Vec<&Poly<Eval>>| {
+            let terms: Vec<_> = scalars.iter().copied().zip(polys).collect();
+            let mut sum = ring.linear_combination(&terms);
+            ring.mul_assign(&mut sum, diagonal);
+            sum
+        };
+        let of_coordinate = |cts: &Vec<SharedRlwe<Eval>>| SharedRlwe {
+            mask: product(cts.iter().map(|ct| &ct.mask).collect()),
+            bodies: (0..cts[0].bodies.len())
+                .map(|i| product(cts.iter().map(|ct| &ct.bodies[i]).collect()))
+                .collect(),
+        };
+        Ok(babies.iter().map(of_coordinate).collect())
+    };
+    scalars.iter().zip(&encoded).map(of_giant).collect()
 }

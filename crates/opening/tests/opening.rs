@@ -74,7 +74,7 @@ fn noise_of_slots_is_predicted() {
     let clues = case.clues();
     let packed = case.packed(&clues);
     let opened = case.opened(&packed);
-    let [_, predicted] = slot_noise(case.opening.spec(), &case.model, case.turn_noise());
+    let [_, predicted] = slot_noise(case.opening.spec(), &case.model, case.turn_noise()).unwrap();
     for (recipient, opened) in opened.iter().enumerate() {
         for ct in opened {
             let found = rms_embedding(&case.decryptor(recipient).noise(ct)).log2();

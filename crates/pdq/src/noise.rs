@@ -2,7 +2,8 @@
 //! [`omr_rlwe::noise`]).
 
 use crate::params::Spec;
-use omr_rlwe::noise::{self, NoiseModel};
+use omr_compress::{MAX_WIDTH, Moduli};
+use omr_rlwe::noise;
 
 /// Levels of expansion: a ciphertext of a query holds up to 2 to this constants.
 pub(crate) const EXPANSION_LEVELS: usize = 7;
@@ -31,16 +32,17 @@ pub(crate) fn selected(spec: &Spec) -> f64 {
     )
 }
 
-/// Modulus of the last level without flooding: what compression needs, for the most merged blocks.
-///
-/// As `omr-protocol` has it for SophOMR: constants, symbols (largest norm, not the mean), all automorphisms and
-/// classes, merged blocks, packing.
-pub(crate) fn compression_bits(spec: &Spec) -> f64 {
+/// Returns the moduli of compression, for the most merged blocks and with room for flooding.
+pub(crate) fn moduli(spec: &Spec) -> Moduli {
     let tail = 4.5;
     let sign = 1.0;
-    let compressed =
-        |width: usize| compressed(spec, last(spec), width, (spec.p as usize - 1) / spec.n);
-    compressed(16).max(compressed(64)) + tail + sign
+    let blocks = (spec.p as usize - 1) / spec.n;
+    let growth = growth(spec, MAX_WIDTH, blocks) + tail + sign + f64::from(spec.flooding_bits);
+    Moduli::new(
+        floor(spec),
+        constants(spec, start(spec, last(spec))),
+        growth,
+    )
 }
 
 /// The noisiest index that is let through: 2.8 bits above the floor.
@@ -48,25 +50,41 @@ pub(crate) fn last(spec: &Spec) -> f64 {
     spec.noise_model().floor() + 2.8
 }
 
-/// Returns the noise of one coefficient of a packed ciphertext of `width` exponents and `blocks` blocks, made from an
-/// index whose embeddings have noise `index`.
-pub(crate) fn compressed(spec: &Spec, index: f64, width: usize, blocks: usize) -> f64 {
-    let small: NoiseModel = spec.small_noise_model();
-    let [embed, small_embed] = [spec.n, spec.small_n].map(|n| (n as f64).log2() / 2.0);
-    let start = noise::add(index - embed, small.floor() - small_embed);
-    packed(spec, start, width, blocks)
+/// Returns the noise of one coefficient of the small ciphertexts that constants are multiplied with, made from an index
+/// whose embeddings have noise `index`.
+fn start(spec: &Spec, index: f64) -> f64 {
+    noise::add(index - (spec.n as f64).log2() / 2.0, floor(spec))
+}
+
+/// Returns the noise that a switch of the modulus leaves in a coefficient of the small ring.
+fn floor(spec: &Spec) -> f64 {
+    spec.small_noise_model().floor() - (spec.small_n as f64).log2() / 2.0
+}
+
+/// Returns the noise of sums of products with constants. `start` is that of the small ciphertexts.
+fn constants(spec: &Spec, start: f64) -> f64 {
+    let classes = spec.n / spec.small_n;
+    noise::sum(spec.small_noise_model().times_plain(start), classes)
+}
+
+/// Returns the bits by which noise grows in sums of products with symbols (largest norm, not the mean), over all
+/// automorphisms, classes and `blocks` blocks.
+fn growth(spec: &Spec, width: usize, blocks: usize) -> f64 {
+    let worst_symbol = 3f64.log2() / 2.0;
+    let terms = width * (spec.n / spec.small_n) * blocks;
+    noise::sum(
+        spec.small_noise_model().times_plain(0.0) + worst_symbol,
+        terms,
+    )
 }
 
 /// Returns the noise of one coefficient of a packed ciphertext of `width` exponents and `blocks` blocks. `start` is the
 /// noise of the small ciphertexts that constants are multiplied with.
 pub(crate) fn packed(spec: &Spec, start: f64, width: usize, blocks: usize) -> f64 {
-    let small = spec.small_noise_model();
-    let classes = spec.n / spec.small_n;
-    let constants = noise::sum(small.times_plain(start), classes);
-    let worst_symbol = 3f64.log2() / 2.0;
-    let packing = (spec.small_n / width) as f64;
-    let terms = width * classes * blocks;
-    noise::sum(small.times_plain(constants) + worst_symbol, terms) + packing.log2()
+    let moduli = moduli(spec);
+    // That of the switch to the modulus of sums, as the switch back scales it.
+    let rounding = floor(spec) + moduli.base_bits - moduli.sum_bits();
+    noise::add(constants(spec, start), rounding) + growth(spec, width, blocks)
 }
 
 /// The share of the half step between sums that flooding may take, log2: 0.277. Rounding a body takes up to 0.281, and

@@ -48,6 +48,7 @@ pub struct Params {
     /// Shape of the key to the ring of answers.
     pub final_shape: SharedShape,
     small_basis: Basis,
+    sum_primes: usize,
     scales: Vec<u64>,
 }
 
@@ -68,7 +69,7 @@ impl Params {
         let small_basis = Basis::new(0..spec.base_primes);
         let specials = Basis::new(spec.base_primes..spec.base_primes + spec.descent_special);
         let final_primes = primes_below(50, spec.final_n, 1, &[])?;
-        let chain = primes.chain();
+        let (chain, sum_primes) = (primes.chain(), primes.sum_primes());
         let base = chain.basis(chain.len() - 1).clone();
         let params = Self {
             product_shape: primes.product_shape(),
@@ -90,6 +91,7 @@ impl Params {
             chain,
             small,
             small_basis,
+            sum_primes,
         };
         params.check_security()?;
         Ok(params)
@@ -232,6 +234,7 @@ impl Params {
                 mask_bits: MASK_BITS,
                 body_bits: BODY_BITS,
             },
+            sum_primes: self.sum_primes,
         }
     }
 

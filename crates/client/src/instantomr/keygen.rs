@@ -84,6 +84,7 @@ impl<'a> Maker<'a> {
         let content = KeyContent {
             file: EngineKind::Instantomr.key_name(),
             set: params.name(),
+            primes: vec![ring.q(), params.small.q()],
             masks: None,
             clue: &[secret.instant_secret().coeffs()],
             offset: secret

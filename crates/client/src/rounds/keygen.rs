@@ -2,7 +2,7 @@
 
 use crate::SecretKey;
 use crate::identity::public_random;
-use crate::key_rng::KeyContent;
+use crate::key_rng::{KeyContent, primes_of};
 use chacha20::ChaCha20Rng;
 use omr_bgv::GaloisKey;
 use omr_opening::{ModuleSecret, PackingKey, packing_secret};
@@ -87,9 +87,19 @@ impl<'a> Maker<'a> {
         rng: &mut impl CryptoRng,
     ) -> Self {
         let masks = epoch.map(|shared| shared.masks(params.name()));
+        let (scan, fetch) = (&params.scan, &params.fetch);
+        let opening = scan.opening();
+        let rings = [
+            &opening.packing,
+            &opening.narrow,
+            scan.ring(),
+            &fetch.ring,
+            &fetch.final_ring,
+        ];
         let content = KeyContent {
             file: FILE,
             set: params.name(),
+            primes: primes_of(&rings),
             masks: masks.as_ref(),
             clue: &[secret.clue_secret().coeffs()],
             offset: offset(params, secret),

@@ -5,7 +5,8 @@ use omr_bgv::{Chain, GaloisKey, Plain, encrypt_symmetric};
 use omr_codec::Nodes;
 use omr_compress::{
     CodeTables, Codes, Finisher, Functionals, KeyUse, Keys, MergeKeys, PackedCiphertext, Packing,
-    Phases, Plaintexts, Round, Setting, Sums, SumsShape, encrypted_sum, merge_levels, pack,
+    Phases, Plaintexts, Round, SUM_PRIME_BITS, Setting, Sums, SumsShape, encrypted_sum,
+    merge_levels, pack,
 };
 use omr_ring::{Basis, Kernels, Ring, primes_below};
 use omr_rlwe::{Descent, KeyShape, MaskSeed, Rlwe, Secret, SharedKey, SharedShape, SwitchingKey};
@@ -40,6 +41,7 @@ pub(crate) struct InsecureWorld {
     final_ring: Arc<Ring>,
     final_shape: SharedShape,
     limbs: usize,
+    sum_primes: usize,
     secret: Secret,
     descent: SwitchingKey,
     turn: GaloisKey,
@@ -60,6 +62,8 @@ impl InsecureWorld {
         let mut primes = primes_below(bits, INSECURE_LARGE, limbs, &[]).unwrap();
         primes.extend(primes_below(50, INSECURE_LARGE, limbs, &primes).unwrap());
         let large = Ring::with_kernels(INSECURE_LARGE, &primes, kernels).unwrap();
+        let sum_primes = (bits as usize * limbs).div_ceil(SUM_PRIME_BITS as usize);
+        primes.extend(primes_below(SUM_PRIME_BITS, INSECURE_SMALL, sum_primes, &primes).unwrap());
         let small = Ring::with_kernels(INSECURE_SMALL, &primes, kernels).unwrap();
         let last_prime = primes_below(50, INSECURE_FINAL, 1, &[]).unwrap();
         let final_ring =
@@ -139,6 +143,7 @@ impl InsecureWorld {
                 mask_bits: 29,
                 body_bits: 21,
             },
+            sum_primes,
         });
         Self {
             large,
@@ -149,6 +154,7 @@ impl InsecureWorld {
             final_ring,
             final_shape,
             limbs,
+            sum_primes,
             secret,
             descent,
             turn,
@@ -176,6 +182,7 @@ impl InsecureWorld {
                 mask_bits: 29,
                 body_bits: 21,
             },
+            sum_primes: self.sum_primes,
         }
     }
 

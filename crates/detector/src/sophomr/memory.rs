@@ -42,7 +42,7 @@ impl MemoryPlan {
 }
 
 /// Bytes of codes and fingerprints for a message of each batch, as measured.
-const CODES: usize = 2200;
+const CODES: usize = 1180;
 
 /// Returns the bytes that a run takes beside its keys: the buffers of its stages; for each further recipient half of
 /// them, which are bodies, because masks are shared; the clues of a batch; the codes of all batches; and a tenth for

@@ -33,6 +33,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: Some(dot::dot_pair),
     dot_square: Some(dot::dot_square),
     sliding_dots: None,
+    dot_square_words: words::dot_square_words,
     dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: Some(convert::convert_many),

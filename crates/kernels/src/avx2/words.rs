@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::float::{Factors, Field, splat, store, to_float, to_int};
+use crate::scalar::words::dot_words_from;
 use crate::words::{Line, WORD_LINE, put};
 use crate::{Modulus, WordRows};
 
@@ -76,6 +77,56 @@ fn add_up<const P: usize>(
     for (row, result) in out.iter_mut().zip(&results) {
         put(row, line, result);
     }
+}
+
+/// Products below `2^62` that fit a word together with a remainder below `2^32`.
+const SHORT: usize = 4;
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn dot_square_words(
+    m: &Modulus,
+    mut out: [&mut [u64]; 4],
+    a: [&[&[u32]]; 2],
+    b: [&[&[u32]]; 2],
+) {
+    let halves = Halves::new(m);
+    let octets = out[0].len() / OCTET;
+    for octet in 0..octets {
+        // Output `2 k + l` in even and odd places.
+        let mut sums = [[Sums::zero(); 2]; 4];
+        for first in (0..a[0].len()).step_by(SHORT) {
+            for i in first..a[0].len().min(first + SHORT) {
+                let [x, y] = [a, b].map(|lists| lists.map(|list| octet_of(list[i], octet)));
+                for (sums, which) in sums.iter_mut().zip([(0, 0), (0, 1), (1, 0), (1, 1)]) {
+                    for (sum, place) in sums.iter_mut().zip(0..2) {
+                        let product = _mm256_mul_epu32(x[which.0][place], y[which.1][place]);
+                        sum.whole = _mm256_add_epi64(sum.whole, product);
+                    }
+                }
+            }
+            for sum in sums.as_flattened_mut() {
+                sum.high = _mm256_add_epi64(sum.high, _mm256_srli_epi64::<32>(sum.whole));
+                sum.whole = _mm256_and_si256(sum.whole, splat(u64::from(u32::MAX)));
+            }
+        }
+        for (out, sums) in out.iter_mut().zip(&mut sums) {
+            for sum in sums.iter_mut() {
+                sum.whole = _mm256_add_epi64(sum.whole, _mm256_slli_epi64::<32>(sum.high));
+            }
+            let places = &mut out.as_chunks_mut::<OCTET>().0[octet];
+            halves.store_octet(places, sums);
+        }
+    }
+    for (i, out) in out.into_iter().enumerate() {
+        dot_words_from(m, out, a[i / 2], b[i % 2], OCTET * octets);
+    }
+}
+
+/// The words of a row at an octet of places.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn octet_of(row: &[u32], octet: usize) -> [__m256i; 2] {
+    load_words(&row.as_chunks().0[octet])
 }
 
 /// Asks for line `at` of each term, if there is one.

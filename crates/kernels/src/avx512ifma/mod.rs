@@ -33,6 +33,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: Some(mul::dot_pair),
     dot_square: Some(mul::dot_square),
     sliding_dots: Some(sliding::sliding_dots),
+    dot_square_words: words::dot_square_words,
     dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: Some(convert::convert_many),

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::field::{Block, Wide, load, load_u32, splat, store};
+use crate::scalar::words::dot_words_from;
 use crate::words::{Line, WORD_LINE, put};
 use crate::{Modulus, WordRows};
 
@@ -80,6 +81,56 @@ fn add_up<const P: usize>(
         }
         write(row, line, &result);
     }
+}
+
+/// Vectors of each output whose sums stay in registers.
+const TILE: usize = 2;
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn dot_square_words(
+    m: &Modulus,
+    mut out: [&mut [u64]; 4],
+    a: [&[&[u32]]; 2],
+    b: [&[&[u32]]; 2],
+) {
+    let wide = Wide::new(m);
+    let tiles = out[0].len() / (8 * TILE);
+    for tile in 0..tiles {
+        // At most 4096 products of 62 bits: low words below 2^64, high ones below 2^22.
+        let mut low = [[[splat(0); TILE]; 2]; 2];
+        let mut high = [[[splat(0); TILE]; 2]; 2];
+        for i in 0..a[0].len() {
+            let [x, y] = [a, b].map(|lists| lists.map(|list| tile_of(list[i], tile)));
+            for k in 0..2 {
+                for l in 0..2 {
+                    for v in 0..TILE {
+                        low[k][l][v] = _mm512_madd52lo_epu64(low[k][l][v], x[k][v], y[l][v]);
+                        high[k][l][v] = _mm512_madd52hi_epu64(high[k][l][v], x[k][v], y[l][v]);
+                    }
+                }
+            }
+        }
+        for (i, out) in out.iter_mut().enumerate() {
+            let places: &mut [Block; TILE] = &mut out.as_chunks_mut().0.as_chunks_mut().0[tile];
+            for (v, place) in places.iter_mut().enumerate() {
+                store(
+                    place,
+                    wide.reduce(low[i / 2][i % 2][v], high[i / 2][i % 2][v]),
+                );
+            }
+        }
+    }
+    for (i, out) in out.into_iter().enumerate() {
+        dot_words_from(m, out, a[i / 2], b[i % 2], 8 * TILE * tiles);
+    }
+}
+
+/// The words of a row at a tile of places, one in each lane.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn tile_of(row: &[u32], tile: usize) -> [__m512i; TILE] {
+    let halves: &[[u32; 8]; TILE] = &row.as_chunks().0.as_chunks().0[tile];
+    [load_u32(&halves[0]), load_u32(&halves[1])]
 }
 
 /// Asks for line `at` of each term, if there is one.

@@ -34,6 +34,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: None,
     dot_square: None,
     sliding_dots: None,
+    dot_square_words: words::dot_square_words,
     dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: None,

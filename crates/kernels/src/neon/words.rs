@@ -3,6 +3,7 @@
 use std::arch::aarch64::*;
 
 use super::float::{Factor, Field, store};
+use crate::scalar::words::dot_words_from;
 use crate::words::{Line, WORD_LINE, put};
 use crate::{Modulus, WordRows};
 
@@ -77,6 +78,62 @@ fn add_up<const P: usize>(
     for (row, result) in out.iter_mut().zip(&results) {
         put(row, line, result);
     }
+}
+
+/// Products below `2^62` that fit a word together with a remainder below `2^32`.
+const SHORT: usize = 4;
+
+/// Places of a row whose sums stay in registers.
+const QUAD: usize = 4;
+
+#[target_feature(enable = "neon")]
+pub(super) fn dot_square_words(
+    m: &Modulus,
+    mut out: [&mut [u64]; 4],
+    a: [&[&[u32]]; 2],
+    b: [&[&[u32]]; 2],
+) {
+    let halves = Halves::new(m);
+    let quads = out[0].len() / QUAD;
+    for quad in 0..quads {
+        // Output `2 k + l` at two places each.
+        let mut sums = [[Sums::zero(); 2]; 4];
+        for first in (0..a[0].len()).step_by(SHORT) {
+            for i in first..a[0].len().min(first + SHORT) {
+                let [x, y] = [a, b].map(|lists| lists.map(|list| quad_of(list[i], quad)));
+                for (sums, which) in sums.iter_mut().zip([(0, 0), (0, 1), (1, 0), (1, 1)]) {
+                    let (x, y) = (x[which.0], y[which.1]);
+                    let [low, high] = sums;
+                    low.whole = vmlal_u32(low.whole, vget_low_u32(x), vget_low_u32(y));
+                    high.whole = vmlal_high_u32(high.whole, x, y);
+                }
+            }
+            for sum in sums.as_flattened_mut() {
+                sum.high = vsraq_n_u64::<32>(sum.high, sum.whole);
+                sum.whole = vandq_u64(sum.whole, vdupq_n_u64(u32::MAX.into()));
+            }
+        }
+        for (out, sums) in out.iter_mut().zip(&mut sums) {
+            let places = &mut out.as_chunks_mut::<QUAD>().0[quad];
+            for (block, sum) in places.as_chunks_mut().0.iter_mut().zip(sums) {
+                sum.whole = vaddq_u64(sum.whole, vshlq_n_u64::<32>(sum.high));
+                store(block, halves.reduce(sum));
+            }
+        }
+    }
+    for (i, out) in out.into_iter().enumerate() {
+        dot_words_from(m, out, a[i / 2], b[i % 2], QUAD * quads);
+    }
+}
+
+/// The words of a row at four places.
+#[allow(unsafe_code)]
+#[inline]
+#[target_feature(enable = "neon")]
+fn quad_of(row: &[u32], quad: usize) -> uint32x4_t {
+    let words: &[u32; QUAD] = &row.as_chunks().0[quad];
+    // SAFETY: reads the 16 bytes of `words`.
+    unsafe { vld1q_u32(words.as_ptr()) }
 }
 
 /// A sum of at most 4096 products, modulo `2^64`, and the sum of the high halves of the products. The sum of

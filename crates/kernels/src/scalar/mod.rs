@@ -5,7 +5,7 @@ pub(crate) mod convert;
 pub(crate) mod fourier;
 pub(crate) mod mul;
 pub(crate) mod ntt;
-mod words;
+pub(crate) mod words;
 
 use crate::Kernels;
 
@@ -29,6 +29,7 @@ pub(crate) static KERNELS: Kernels = Kernels {
     dot_pair: None,
     dot_square: None,
     sliding_dots: None,
+    dot_square_words: words::dot_square_words,
     dot_words: words::dot_words,
     convert: convert::convert,
     convert_many: None,

@@ -27,3 +27,28 @@ fn sums(m: &Modulus, a: &[&[Line]], at: usize, b: &[Line]) -> [u64; WORD_LINE] {
     }
     std::array::from_fn(|x| m.reduce_u128((u128::from(high[x]) << 32) + u128::from(low[x])))
 }
+
+pub(crate) fn dot_square_words(
+    m: &Modulus,
+    out: [&mut [u64]; 4],
+    a: [&[&[u32]]; 2],
+    b: [&[&[u32]]; 2],
+) {
+    for (i, out) in out.into_iter().enumerate() {
+        dot_words_from(m, out, a[i / 2], b[i % 2], 0);
+    }
+}
+
+/// The sums of products of rows of words from place `start` on.
+pub(crate) fn dot_words_from(
+    m: &Modulus,
+    out: &mut [u64],
+    a: &[&[u32]],
+    b: &[&[u32]],
+    start: usize,
+) {
+    for (x, out) in out.iter_mut().enumerate().skip(start) {
+        let product = |(a, b): (&&[u32], &&[u32])| u128::from(u64::from(a[x]) * u64::from(b[x]));
+        *out = m.reduce_u128(a.iter().zip(b).map(product).sum());
+    }
+}

@@ -3,6 +3,7 @@
 use super::Spec;
 use crate::{ParamsError, noise};
 use omr_bgv::Chain;
+use omr_compress::SUM_PRIME_BITS;
 use omr_protocol::params::largest_log_pq;
 use omr_ring::{Basis, primes_below, primes_near};
 use omr_rlwe::KeyShape;
@@ -22,6 +23,8 @@ pub(super) struct Primes<'a> {
     product_special: Vec<u64>,
     descent_special: Vec<u64>,
     lower: Vec<u64>,
+    /// Primes of the small ring that sums are added up modulo.
+    sums: Vec<u64>,
 }
 
 impl<'a> Primes<'a> {
@@ -33,19 +36,21 @@ impl<'a> Primes<'a> {
             Ok(found)
         };
         let floor = spec.noise_model().floor();
-        let base = noise::compression_bits(spec) + f64::from(spec.flooding_bits);
+        let moduli = noise::moduli(spec);
         let leaf = noise::selected(spec) + 1.0 - floor;
         let level = floor + LEVEL_MARGIN;
-        let mut lower = take(base / spec.base_primes as f64, spec.base_primes)?;
+        let mut lower = take(moduli.base_bits / spec.base_primes as f64, spec.base_primes)?;
         lower.extend(take(level, spec.depth)?);
         lower.extend(take(leaf, 1)?);
         let product_special = take(special_bits(spec, &lower), spec.product_special)?;
         let descent_special = primes_below(50, spec.n, spec.descent_special, &taken)?;
+        let sums = primes_below(SUM_PRIME_BITS, spec.small_n, moduli.sum_primes, &taken)?;
         Ok(Self {
             spec,
             product_special,
             descent_special,
             lower,
+            sums,
         })
     }
 
@@ -59,7 +64,12 @@ impl<'a> Primes<'a> {
     }
 
     pub(super) fn small_universe(&self) -> Vec<u64> {
-        [&self.lower[..self.spec.base_primes], &self.descent_special].concat()
+        let base = &self.lower[..self.spec.base_primes];
+        [base, &self.descent_special, &self.sums].concat()
+    }
+
+    pub(super) fn sum_primes(&self) -> usize {
+        self.sums.len()
     }
 
     fn lower_from(&self) -> usize {

@@ -24,9 +24,12 @@
 //!
 //! ```text
 //! KDF("omr detection key v1"; r || linear seed, or 32 zero bytes for own masks || seed of the digest's secrets
-//!     || V(file name of the key) || V(name of the set) || V(offset w, LE32 each; empty for plain clues)
-//!     || V(coefficients of the clue secret, LE64 each))
+//!     || V(file name of the key) || V(name of the set) || V(primes of the rings of masks, LE64 each)
+//!     || V(offset w, LE32 each; empty for plain clues) || V(coefficients of the clue secret, LE64 each))
 //! ```
+//!
+//! The rings are for `detection.key` the large one, with all primes below, that of digests, packing and narrowing; for
+//! `rounds.key` packing, narrowing, scans, queries and answers; for `instant.key` those of its two rows of primes.
 //!
 //! ```text
 //! part                                            ring     primes, in order      digits              mask index
@@ -45,9 +48,9 @@
 //! ```
 //!
 //! `q_1` = 1125899906826241 and `q_2` = 759264257: the largest prime below 2^50 and the least from 2^29.5 on that are
-//! 1 modulo 1,024. In tiny sets, Step and Baby (`X -> X^(5^64)`) have the primes 0–19, 20–28 and 31, Giant
-//! (`X -> X^(5^256)`) 0–19, 20–29, both in 10 + 10 digits, Product 53 down to 32 and 20–30 in 11 + 11; Descent 32, 33,
-//! 20, 21; `q_1` = 1125899906840833, `q_2` = 759250433.
+//! 1 modulo 1,024. In tiny sets, Step and Baby (`X -> X^(5^64)`) have the primes 0–21, 22–31 and 33, Giant
+//! (`X -> X^(5^256)`) 0–21, 22–31, both in 11 + 11 digits, Product 55 down to 34 and 22–32 in 11 + 11; Descent 34, 35,
+//! 22, 23; `q_1` = 1125899906840833, `q_2` = 759250433.
 //!
 //! **Packing** and **Narrow** are modules over `Z[Z]/(Z^f + 1)`, `f` = 512 (tiny: 64), with one prime each. The
 //! packing secret has 4 uniform ternary polynomials `u_l`, the *sparse* secret 3 polynomials `v_l` with exactly 36
@@ -70,8 +73,8 @@
 //! `floor(N / k)`, `N = h n/2c + u`. How a detector packs and opens blocks does not matter to clients;
 //! `docs/design/opening.md` has omr's way and `testdata/opening` known answers.
 //!
-//! The length of the body shows whether it has rows for bound clues. Without them it has 129,958,592 bytes (tiny:
-//! 3,533,840).
+//! The length of the body shows whether it has rows for bound clues. Without them it has 129,950,400 bytes (tiny:
+//! 3,572,880).
 //!
 //! **Switching keys** from `s1` to `s2` have for each digit `d`, a run of primes, the body
 //! `c0 = g_d s1 + p e - c1 s2`. `g_d` is the product `P` of the special primes (those after all digits) modulo the
@@ -98,13 +101,13 @@
 //! with the number of its first prime.
 //!
 //! ```text
-//!  0: 224040519598081 224040520777729 224040528510977 224040530083841 224040532049921 224040533753857
-//!  6: 224040534802433 224040536768513 224040538341377 224040539258881 224040540700673 224040545550337
-//! 12: 224040548171777 224040552890369 224040554070017 224040554987521 224040555773953 224040558395393
-//! 18: 224040562851841 224040567570433 224040567963649 224040569536513 224040570585089 224040570716161
+//!  0: 532483982491649 281474976317441 281474975662081 281474974482433 281474966880257 281474962554881
+//!  6: 281474960326657 281474957180929 281474955476993 281474952462337 281474949316609 281474949185537
+//! 12: 532483986948097 281474948923393 281474948136961 281474945253377 281474943025153 281474941059073
+//! 18: 281474938175489 281474935422977 281474933456897 281474931621889 281474929131521 281474926903297
 //! 24: 1125899903827969 1125899902124033 1125899887312897 1125899886395393 1125899885740033 1125899884167169
-//! 30: 1125899884036097 1125899883642881 1125899883380737 1125899882987521 1125899879710721 38535169
-//! 36: 204186307919873 204186309623809 94520737793 8519681
+//! 30: 1125899884036097 1125899883642881 1125899883380737 1125899882987521 1125899879710721 1095761921
+//! 36: 13543005749249 13543007322113 94520737793 8519681
 //! 40: 1048647638843393 275891378716673 275891380420609 1048647641726977 275891381207041
 //! 45: 275891384614913 1048647642120193 275891386580993 275891387105281 1048647644348417
 //! 50: 275891389726721 275891392086017 1048647644741633 275891393003521 275891393789953 283562868737
@@ -119,9 +122,10 @@
 //! terminal 38    38    –   38 39  39  38  –   –   38 39  39  38  –   38 39  39  38  –   38 39  39
 //! ```
 //!
-//! Tiny sets, primes 1 modulo 4,096: top 0–19, the first from 876154066026497 upwards; special 20–31, the first from
-//! 1125899906826241 downwards and the last 780709466152961; base and terminal 32–35: 6391143370753, 6391143444481,
-//! 2964963329, 2964975617; drops 36–53, the first from 161445734748161 upwards (`testdata/wire/v1/opened-v4`).
+//! Tiny sets, primes 1 modulo 4,096: top 0–21, in each half nine primes from 68939735646209 upwards and then two
+//! downwards from 35184372060161; special 22–33, the first from 1125899906826241 downwards and the
+//! last 33574913; base and terminal 34–37: 2263382089729, 2263382118401, 2964963329, 2964975617; drops 38–55, the first
+//! from 161445734748161 upwards (`testdata/wire/v1/opened-v4`).
 //!
 //! The final ring has one prime `Q` = 1125899906826241 (tiny: 1125899906840833).
 

@@ -136,7 +136,7 @@ fn bad_files_are_refused() {
     refused(&of("[clue]\nq = 4188163"), &["4188163", "prime"]);
     refused(
         &of("[sophomr]\nrotation_digits = 1"),
-        &["128-bit security", "1740"],
+        &["128-bit security", "1736.5"],
     );
     refused(
         &of("[sophomr.opening]\npacking_sigma = 0.5"),

@@ -155,7 +155,7 @@ impl<'a> Compressor<'a> {
         let expansion = p.reduce(params.small.n() as u64);
         let gathered = p.mul(
             p.mul(scale, expansion),
-            finish::gathered_scale(params.compression().packing, 1),
+            finish::gathered_scale(params.compression().packing),
         );
         let wanted = p.reduce((self.bundles.size() * transform) as u64);
         p.mul(wanted, p.inv(gathered))

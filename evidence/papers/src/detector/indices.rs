@@ -34,7 +34,7 @@ impl<'a> Indices<'a> {
         self.batches += 1;
         let gathered = p.mul(
             pertinency.scale,
-            finish::gathered_scale(params.compression().packing, 1),
+            finish::gathered_scale(params.compression().packing),
         );
         let unit = p.to_centered(p.mul(1 << bit, p.inv(gathered)));
         let ring = &params.small;

@@ -2,7 +2,7 @@
 
 use crate::digest_secret::DigestSecret;
 use crate::identity::public_random;
-use crate::key_rng::KeyContent;
+use crate::key_rng::{KeyContent, primes_of};
 use chacha20::ChaCha20Rng;
 use omr_bgv::{GaloisKey, encrypt_body};
 use omr_opening::{
@@ -55,9 +55,17 @@ impl<'a> Maker<'a> {
         masks: Option<[u8; 32]>,
         rng: &mut impl CryptoRng,
     ) -> Self {
+        let opening = &params.opening;
+        let rings = [
+            &params.ring,
+            &params.final_ring,
+            &opening.packing,
+            &opening.narrow,
+        ];
         let content = KeyContent {
             file: EngineKind::Sophomr.key_name(),
             set: params.name(),
+            primes: primes_of(&rings),
             masks: masks.as_ref(),
             clue: &[hidden.clue],
             offset: hidden.offset,

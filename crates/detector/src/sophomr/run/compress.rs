@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Largest length in bytes of the symbols in memory; larger payloads are read in several passes.
 const WINDOW_BYTES: usize = 1 << 30;
 
-/// Number of codes in memory, over all batches and recipients: 0.13 GB each at full size.
+/// Number of codes in memory, over all batches and recipients: 0.07 GB each at full size.
 const CODES_TOGETHER: usize = 12;
 
 /// Bytes of payloads that are read at a time.

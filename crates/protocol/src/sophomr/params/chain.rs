@@ -5,6 +5,7 @@ use super::terminals::PRIME_BITS;
 use super::{FrontEnd, RingsSpec};
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};
+use omr_compress::{MAX_WIDTH, Moduli, SUM_PRIME_BITS};
 use omr_ring::{Basis, Modulus, primes_below};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -45,6 +46,8 @@ pub(super) struct Primes {
     special: Vec<u64>,
     /// Primes of level 1 and below.
     lower: Lower,
+    /// Primes that the small ring adds up sums modulo.
+    sums: Vec<u64>,
     /// Special primes of the baby step beside the last one.
     step_special: usize,
     giant_special: usize,
@@ -70,7 +73,10 @@ impl Primes {
             n: spec.n,
             taken: vec![spec.p],
         };
-        let base_bits = compression_bits(spec);
+        let Moduli {
+            sum_primes,
+            base_bits,
+        } = compression_moduli(spec);
         let (drops, digits) = (&front.drops, spec.product_digits);
         let lower = if front.compact {
             Lower::compact(&mut supply, base_bits, drops, digits)?
@@ -79,14 +85,10 @@ impl Primes {
         };
         let top_bits = lower.bits + front.noise + HONEST_MARGIN - spec.noise_model().floor();
         let least = (top_bits / PRIME_BITS).ceil() as usize;
-        let count = if lower.compact {
-            // All digits have an equal number of primes: the largest digit determines the special primes.
-            least.next_multiple_of(spec.rotation_digits)
-        } else {
-            least
-        };
-        let top = supply.take(top_bits / count as f64, count)?;
-        let digit_bits = top_bits / count as f64 * count.div_ceil(spec.rotation_digits) as f64;
+        let of_digit = least.div_ceil(spec.rotation_digits);
+        // All digits have as many primes and bits: the largest digit determines the special primes.
+        let top = supply.take_runs(top_bits, of_digit, spec.rotation_digits)?;
+        let digit_bits = top_bits / spec.rotation_digits as f64;
         let step_bits = digit_bits + STEP_EXCESS;
         let step_special = (step_bits / SPECIAL_BITS) as usize;
         let giant_special = specials(digit_bits - GIANT_SLACK);
@@ -107,6 +109,7 @@ impl Primes {
             top,
             special,
             lower,
+            sums: primes_below(SUM_PRIME_BITS, spec.small_n, sum_primes, &supply.taken)?,
             step_special,
             giant_special,
             product_special,
@@ -122,8 +125,13 @@ impl Primes {
         [
             &self.lower.primes[..BASE_PRIMES],
             &self.special[..self.descent_special],
+            &self.sums,
         ]
         .concat()
+    }
+
+    pub(super) fn sum_primes(&self) -> usize {
+        self.sums.len()
     }
 
     pub(super) fn chain(&self) -> Chain {
@@ -265,8 +273,9 @@ fn norm_growth_bits(p: &Modulus) -> f64 {
     (2.0 + norm_constant(p).abs() as f64).log2()
 }
 
-/// Returns the bits of the last level's modulus, which compression needs for the largest number of merged batches.
-fn compression_bits(spec: &RingsSpec) -> f64 {
+/// Returns the moduli of compression: that of the last level, and that of sums. They suit the largest number of merged
+/// batches.
+fn compression_moduli(spec: &RingsSpec) -> Moduli {
     let small = NoiseModel {
         n: spec.small_n,
         p: spec.p,
@@ -275,21 +284,19 @@ fn compression_bits(spec: &RingsSpec) -> f64 {
     let embed = (spec.small_n as f64).log2() / 2.0;
     let classes = spec.n / spec.small_n;
     // Noise of one coefficient: constants, payloads (with the largest norm instead of the mean, because senders choose
-    // them), all automorphisms and classes, merged batches, packing.
+    // them), all automorphisms and classes, merged batches.
+    let floor = small.floor() - embed;
     let start = noise::add(
         spec.noise_model().floor() - (spec.n as f64).log2() / 2.0,
-        small.floor() - embed,
+        floor,
     );
     let constants = noise::sum(small.times_plain(start), classes);
     let worst_payload = 3f64.log2() / 2.0;
     let batches = (spec.p as usize - 1) / spec.n;
-    let compressed = |width: usize| {
-        let terms = width * classes * batches;
-        let packing = (spec.small_n / width) as f64;
-        noise::sum(small.times_plain(constants) + worst_payload, terms) + packing.log2()
-    };
+    let terms = MAX_WIDTH * classes * batches;
+    let summed = noise::sum(small.times_plain(0.0) + worst_payload, terms);
     // 14 standard deviations for one batch, 10 for the largest number of batches that add up.
     let tail = 4.5;
     let sign = 1.0;
-    compressed(16).max(compressed(64)) + tail + sign
+    Moduli::new(floor, constants, summed + tail + sign)
 }

@@ -2,7 +2,7 @@
 
 use super::chain::BASE_PRIMES;
 use super::terminals::{LEAST_BITS, PRIME_BITS, Plan, TERMINALS};
-use omr_ring::{RingError, primes_near};
+use omr_ring::{RingError, primes_below, primes_near};
 
 /// Distance in bits of the sizes of a terminal prime that the search tries.
 const TRIED_BITS: f64 = 0.5;
@@ -35,6 +35,32 @@ impl Supply {
     pub(super) fn take(&mut self, bits: f64, count: usize) -> Result<Vec<u64>, RingError> {
         let found = primes_near(bits, self.n, count, &self.taken)?;
         self.taken.extend(&found);
+        Ok(found)
+    }
+
+    /// Takes `runs` equal runs of primes that have `bits` bits in all, or slightly more. Keys hold residues in whole
+    /// bits, so a run has as many primes of the next lower whole number of bits as it can have.
+    ///
+    /// Errors: if there are not enough primes.
+    pub(super) fn take_runs(
+        &mut self,
+        bits: f64,
+        len: usize,
+        runs: usize,
+    ) -> Result<Vec<u64>, RingError> {
+        let of_run = bits / runs as f64;
+        let short = (of_run / len as f64).floor();
+        // Primes below a power of two miss it by less than this, all together.
+        let left = of_run - short * len as f64 + 0.001;
+        let longer = (left.ceil() as usize).min(len);
+        let bits_of_longer = short + left / longer as f64;
+        let mut found = Vec::with_capacity(runs * len);
+        for _ in 0..runs {
+            found.extend(self.take(bits_of_longer, longer)?);
+            let others = primes_below(short as u32, self.n, len - longer, &self.taken)?;
+            self.taken.extend(&others);
+            found.extend(others);
+        }
         Ok(found)
     }
 }

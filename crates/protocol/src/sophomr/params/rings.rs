@@ -120,8 +120,10 @@ pub struct Rings {
     pub plain: Plain,
     /// Modulus chain of the large ring.
     pub chain: Chain,
-    /// The small ring, for compression.
+    /// The small ring, for compression. Its last primes are those of sums.
     pub small: Ring,
+    /// The number of primes of sums.
+    sum_primes: usize,
     /// Slots of the small ring.
     pub small_plain: Plain,
     /// The polynomial that is zero at the distances inside the window, by which the detector decides.
@@ -161,6 +163,7 @@ impl Rings {
             front_noise: front.noise,
             ring: Ring::with_kernels(spec.n, &primes.universe(), kernels)?,
             small: Ring::with_kernels(spec.small_n, &primes.small_universe(), kernels)?,
+            sum_primes: primes.sum_primes(),
             window: RangePolynomial::new(plain.p(), spec.range, spec.block),
             step_shape: primes.step_shape(spec),
             giant_shape: primes.giant_shape(spec),
@@ -243,6 +246,7 @@ impl Rings {
                 mask_bits: MASK_BITS,
                 body_bits: BODY_BITS,
             },
+            sum_primes: self.sum_primes,
         }
     }
 

@@ -93,7 +93,8 @@ impl ParamsSpec {
     pub(super) fn front_end(&self) -> Result<FrontEnd, ParamsError> {
         let rings = self.rings();
         let (model, opening) = (rings.noise_model(), &self.opening);
-        let [_, slots] = omr_opening::slot_noise(opening, &model, rings.baby_step_noise());
+        let turn = rings.baby_step_noise();
+        let [_, slots] = omr_opening::slot_noise(opening, &model, turn)?;
         let giants = noise::sum(rings.giant_step_noise(), opening.points / opening.baby - 1);
         Ok(FrontEnd {
             noise: noise::add(slots, giants),
