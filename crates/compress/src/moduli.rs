@@ -9,6 +9,12 @@ const PRIME: f64 = 30.999;
 /// The largest share of the variance of noise, as a power of two, that the switch to the modulus of sums may have.
 const SHARE: f64 = -0.42;
 
+/// Returns log2 of the mean number of key switches behind the images that sums of `width` exponents are made of: half of
+/// them are turned 0 to `width / 2 - 1` times, and the others swapped once more.
+pub fn turns_log2(width: usize) -> f64 {
+    (width as f64 / 4.0).log2()
+}
+
 /// The moduli of compression. Ciphertexts are multiplied with constants modulo a *base*; these products are switched to
 /// a smaller modulus of many short primes, which sums are added up modulo, and sums are switched back.
 #[derive(Clone, Copy, Debug, PartialEq)]

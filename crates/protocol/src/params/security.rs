@@ -13,7 +13,7 @@ pub const ROTATION_KEY_BITS: f64 = 128.2;
 
 /// Bits of security of SophOMR's detection keys. The weakest parts are the packing key, a module of rank 4 over
 /// dimension 512 with the modulus, secret and errors of [`ROTATION_KEY_BITS`], and the keys of the large ring, at moduli
-/// of up to 1733.9 bits.
+/// of up to 1735.7 bits.
 pub const PACKING_KEY_BITS: f64 = 128.2;
 
 /// Bits of security of one secret against each kind of attack, with MATZOV's costs and free memory. The secret's

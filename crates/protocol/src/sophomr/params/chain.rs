@@ -5,7 +5,7 @@ use super::terminals::PRIME_BITS;
 use super::{FrontEnd, RingsSpec};
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};
-use omr_compress::{MAX_WIDTH, Moduli, SUM_PRIME_BITS};
+use omr_compress::{MAX_WIDTH, Moduli, SUM_PRIME_BITS, turns_log2};
 use omr_ring::{Basis, Modulus, primes_below};
 use omr_rlwe::KeyShape;
 use omr_rlwe::noise::{self, NoiseModel};
@@ -286,17 +286,19 @@ fn compression_moduli(spec: &RingsSpec) -> Moduli {
     // Noise of one coefficient: constants, payloads (with the largest norm instead of the mean, because senders choose
     // them), all automorphisms and classes, merged batches.
     let floor = small.floor() - embed;
-    let start = noise::add(
+    let narrowed = noise::add(
         spec.noise_model().floor() - (spec.n as f64).log2() / 2.0,
         floor,
     );
+    let start = noise::add(narrowed, floor + turns_log2(MAX_WIDTH) / 2.0);
     let constants = noise::sum(small.times_plain(start), classes);
     let worst_payload = 3f64.log2() / 2.0;
     let batches = (spec.p as usize - 1) / spec.n;
     let terms = MAX_WIDTH * classes * batches;
     let summed = noise::sum(small.times_plain(0.0) + worst_payload, terms);
-    // 14 standard deviations for one batch, 10 for the largest number of batches that add up.
-    let tail = 4.5;
+    // Ten standard deviations, for the largest number of batches that add up and the worst payloads, of the 0.57 of a half
+    // step that roundings leave.
+    let tail = 4.14;
     let sign = 1.0;
     Moduli::new(floor, constants, summed + tail + sign)
 }
