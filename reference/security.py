@@ -63,7 +63,7 @@ KNOWN = [
 ]
 
 # log2 of the modulus of the largest detection key
-AS_PUBLISHED = [("omr1p", 856), ("perfomr1", 983), ("perfomr2", 822), ("dos-perfomr", 1105)]
+AS_PUBLISHED = [("omr1p", 857), ("perfomr1", 985), ("perfomr2", 823), ("dos-perfomr", 1107)]
 
 CLUE = (math.log2(786433), 0.4637)  # log2 of the modulus, standard deviation of the error
 SWITCH = (math.log2(16760833), 9.9)  # the largest 24-bit prime that is 1 modulo 2048

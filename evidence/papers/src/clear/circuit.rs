@@ -62,7 +62,7 @@ pub(crate) fn sophomr() -> Spec {
             posting: Posting::Whole,
         },
         baby: 64,
-        key_bits: 129.0,
+        key_bits: 128.8,
     }
 }
 

@@ -222,12 +222,12 @@ fn detection_keys_are_secure() {
     }
     // These are the values in `reference/security.py`.
     let known = [
-        (PaperScheme::Omd1p, 856.0),
-        (PaperScheme::Omr1p, 856.0),
-        (PaperScheme::Omr2p, 856.0),
-        (PaperScheme::Perfomr1, 983.0),
-        (PaperScheme::Perfomr2, 822.0),
-        (PaperScheme::DosPerfomr, 1105.0),
+        (PaperScheme::Omd1p, 857.0),
+        (PaperScheme::Omr1p, 857.0),
+        (PaperScheme::Omr2p, 857.0),
+        (PaperScheme::Perfomr1, 985.0),
+        (PaperScheme::Perfomr2, 823.0),
+        (PaperScheme::DosPerfomr, 1107.0),
     ];
     assert_eq!(as_published, known);
 }
