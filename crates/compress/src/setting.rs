@@ -36,8 +36,7 @@ impl<'a> Setting<'a> {
 
     /// Returns the primes that products are added up modulo.
     pub fn sum_basis(self) -> Basis {
-        let all = self.small().everything().len();
-        Basis::new(all - self.sum_primes..all)
+        Basis::new((0..self.sum_primes).map(|place| self.sum_prime(place)))
     }
 
     /// Returns the number in the small ring of the prime at a place of [`Setting::sum_basis`].

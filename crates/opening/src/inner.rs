@@ -1,7 +1,6 @@
 //! Masks times secrets in the values of `points`: from encrypted parts of secrets to the values of every phase.
 
 use crate::products::{Start, all_sums, encoded};
-use crate::transform::inner_factor;
 use crate::{Narrowed, Opening, Turned};
 use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
@@ -33,12 +32,12 @@ impl Masks {
 /// The values of a polynomial's parts, by residue of degrees, each times the transform's inner factor.
 fn values(opening: &Opening, row: &AlignedVec) -> impl Iterator<Item = Vec<u64>> {
     let (parts, p) = (opening.of_block(), opening.p());
-    let factors: Vec<u64> = (0..opening.spec().points)
-        .map(|i| inner_factor(&opening.table, i))
-        .collect();
     (0..parts).map(move |residue| {
         let mut own: Vec<u64> = row.iter().skip(residue).step_by(parts).copied().collect();
-        let values = opening.values(&mut own).into_iter().zip(&factors);
+        let values = opening
+            .values(&mut own)
+            .into_iter()
+            .zip(&opening.inner_factors);
         values.map(|(x, &factor)| p.mul(x, factor)).collect()
     })
 }

@@ -1,8 +1,8 @@
 //! Predicted noise: of the phases, in units of p, and of the slots that hold them.
 
-use crate::transform::scalar;
+use crate::transform::{self, scalar};
 use crate::{ClueShape, OpeningError, OpeningSpec};
-use omr_ring::{Modulus, NarrowGaussian, NttTable, RingError};
+use omr_ring::NarrowGaussian;
 use omr_rlwe::noise::{ERROR_SD, NoiseModel, add, sum};
 
 /// The noise that packing and narrowing add to a phase, in units of p.
@@ -58,8 +58,7 @@ pub fn slot_noise(
     model: &NoiseModel,
     turn: f64,
 ) -> Result<[f64; 2], OpeningError> {
-    let p = Modulus::new(model.p).map_err(RingError::from)?;
-    let table = NttTable::new(p, spec.points).map_err(RingError::from)?;
+    let table = transform::table(model.p, spec.points)?;
     let turns = spec.turns(model.n);
     let secret = add(model.fresh(), sum(turn, turns / 2));
     let values = add(sum(model.times_plain(secret), 2 * turns - 1), turn);

@@ -1,6 +1,7 @@
 //! The numbers that packing and opening are made of.
 
 use crate::error::{OpeningError, dimension};
+use crate::transform;
 use omr_bgv::Plain;
 use omr_ring::{Gadget, Kernels, Modulus, NttTable, Ring, primes_below, primes_near};
 
@@ -74,6 +75,8 @@ pub struct Opening {
     pub narrow: Ring,
     /// Transforms of `points` modulo p.
     pub(crate) table: NttTable,
+    /// The factor of each value in the transform back to coefficients.
+    pub(crate) inner_factors: Vec<u64>,
     slots: usize,
 }
 
@@ -123,14 +126,12 @@ impl Opening {
         let p = plain.p();
         let q1 = primes_below(spec.packing_bits, spec.n, 1, &[])?[0];
         let q2 = primes_near(spec.narrow_bits, spec.n, 1, &[])?[0];
+        let table = transform::table(p.value(), spec.points)?;
         Ok(Self {
             packing: Ring::new(spec.n, &[q1])?,
             narrow: Ring::new(spec.n, &[q2])?,
-            table: NttTable::new(
-                Modulus::new(p.value()).map_err(omr_ring::RingError::from)?,
-                spec.points,
-            )
-            .map_err(omr_ring::RingError::from)?,
+            inner_factors: transform::inner_factors(&table),
+            table,
             slots: plain.n(),
             clue,
             spec,
@@ -200,7 +201,7 @@ impl Opening {
     /// transform.
     pub fn rows_encoded(&self, coordinates: usize) -> [usize; 2] {
         let of_values = crate::inner::TOGETHER * 2 * coordinates;
-        [of_values, crate::transform::TOGETHER]
+        [of_values, transform::TOGETHER]
     }
 
     /// Polynomials at the top level that the transform holds for each body and mask of a coordinate.

@@ -1,31 +1,42 @@
 //! From the values of every phase to its coefficients: the inverse transform of `points`, in slots.
+//!
+//! The transform is a chirp (Bluestein 1970): `2 i k = i^2 + k^2 - (i - k)^2`, so with N points and `t = i - k`
+//!
+//! `c_k = 1/N sum_i omega^(-(2 i + 1) k) v_i = 1/N omega^(-k^2 - k) sum_t omega^(t^2) [omega^(-i^2) v_i]`.
+//!
+//! [`inner_factors`] are in the plaintexts that values are made with, a turn by t points takes a [`scalar`], and only
+//! [`outer_factor`] is a plaintext, one a giant step.
 
 use crate::inner::{parts_of, rows_by_limb};
 use crate::products::{PIECE, encoded};
 use crate::{Opening, OpeningKeys};
 use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
-use omr_ring::{AlignedVec, Eval, NttTable, Poly, Ring};
+use omr_ring::{AlignedVec, Eval, Modulus, NttTable, Poly, Ring, RingError};
 use omr_rlwe::{Bodies, SharedRlwe};
 
 /// Giant steps whose products are made together: each baby step is read once for them.
 pub(crate) const TOGETHER: usize = 4;
 
-/// The transform is a chirp (Bluestein 1970): `2 i k = i^2 + k^2 - (i - k)^2`, so with N points and `t = i - k`
+/// Returns the table of the transform of `points` modulo p.
 ///
-/// `c_k = 1/N sum_i omega^(-(2 i + 1) k) v_i = 1/N omega^(-k^2 - k) sum_t omega^(t^2) [omega^(-i^2) v_i]`.
-///
-/// [`inner_factor`] is in the plaintexts that values are made with, a turn by t points takes a [`scalar`], and only
-/// [`outer_factor`] is a plaintext, one a giant step. Squares modulo 2 N depend on numbers modulo N, as N is even.
+/// Errors: `Ring` where p is no prime that has such a transform.
+pub(crate) fn table(p: u64, points: usize) -> Result<NttTable, RingError> {
+    Ok(NttTable::new(Modulus::new(p)?, points)?)
+}
+
+/// Returns `omega^(number^2)`, which depends on the number modulo N alone, as N is even.
 fn power_of_square(table: &NttTable, number: usize) -> u64 {
     let order = 2 * table.n();
     let exponent = number * number % order;
     table.modulus().pow(table.psi(), exponent as u64)
 }
 
-/// The factor `omega^(-i^2)` of value i.
-pub(crate) fn inner_factor(table: &NttTable, i: usize) -> u64 {
-    table.modulus().inv(power_of_square(table, i))
+/// Returns the factor `omega^(-i^2)` of each value i.
+pub(crate) fn inner_factors(table: &NttTable) -> Vec<u64> {
+    (0..table.n())
+        .map(|i| table.modulus().inv(power_of_square(table, i)))
+        .collect()
 }
 
 /// The scalar `omega^(t^2)` of a turn by t points, centred.
@@ -214,7 +225,8 @@ fn products_away(
     let (ring, p) = (ev.ring, ev.plain.p().value() as u32);
     let polys: Vec<&[u32]> = diagonals.iter().map(Vec::as_slice).collect();
     let encoded = ring.lift_plains(&polys, p, ev.chain.basis(0));
-    let of_giant = |(scalars, diagonal): (&Vec<i64>, &Poly<Eval>)| {
+    let mut sums = Vec::with_capacity(scalars.len());
+    for (scalars, diagonal) in scalars.iter().zip(&encoded) {
         ev.go_on()?;
         let product = |polys: Vec<&Poly<Eval>>| {
             let terms: Vec<_> = scalars.iter().copied().zip(polys).collect();
@@ -228,7 +240,7 @@ fn products_away(
                 .map(|i| product(cts.iter().map(|ct| &ct.bodies[i]).collect()))
                 .collect(),
         };
-        Ok(babies.iter().map(of_coordinate).collect())
-    };
-    scalars.iter().zip(&encoded).map(of_giant).collect()
+        sums.push(babies.iter().map(of_coordinate).collect());
+    }
+    Ok(sums)
 }

@@ -48,7 +48,8 @@ pub(crate) fn dot_words_from(
     start: usize,
 ) {
     for (x, out) in out.iter_mut().enumerate().skip(start) {
-        let product = |(a, b): (&&[u32], &&[u32])| u128::from(u64::from(a[x]) * u64::from(b[x]));
-        *out = m.reduce_u128(a.iter().zip(b).map(product).sum());
+        let rows = a.iter().zip(b);
+        let products = rows.map(|(a, b)| u128::from(u64::from(a[x]) * u64::from(b[x])));
+        *out = m.reduce_u128(products.sum());
     }
 }
