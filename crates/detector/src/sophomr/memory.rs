@@ -43,17 +43,20 @@ impl MemoryPlan {
 
 /// Bytes of codes and fingerprints for a message of each batch, as measured.
 const CODES: usize = 1180;
+/// Bytes of a run that do not depend on the ring, such as the allocator's partly used pages: 1.3 MB was measured with a
+/// tiny ring.
+const FIXED: u64 = 2 << 20;
 
 /// Returns the bytes that a run takes beside its keys: the buffers of its stages; for each further recipient half of
-/// them, which are bodies, because masks are shared; the clues of a batch; the codes of all batches; and a tenth for
-/// everything small.
+/// them, which are bodies, because masks are shared; the clues of a batch; the codes of all batches; a tenth for
+/// everything small; and what does not depend on the ring.
 pub(crate) fn run_memory(params: &Params, clues: ClueKind, shape: Shape) -> u64 {
     let buffers = MemoryPlan::new(params, shape.batches > 1, shape.threads).bytes();
     let further = shape.recipients.saturating_sub(1) as u64;
     let messages = params.slots();
     let clue_bytes = (messages * clues.bytes(&params.clue)) as u64;
     let codes = (messages * CODES) as u64 * shape.batches;
-    (buffers + further * buffers / 2 + clue_bytes + codes) * 11 / 10
+    (buffers + further * buffers / 2 + clue_bytes + codes) * 11 / 10 + FIXED
 }
 
 /// Returns the lengths of buffers in words that serve several stages, where each stage begins after the previous one
