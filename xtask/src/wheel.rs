@@ -49,9 +49,9 @@ const TESTED: Build = Build {
 };
 
 /// Most bytes of the package that is published.
-const MOST: u64 = 3_650_000;
+const MOST: u64 = 4_600_000;
 /// The most bytes of the wheel of private queries.
-const MOST_QUERIES: u64 = 3_050_000;
+const MOST_QUERIES: u64 = 3_500_000;
 /// The most bytes of each wheel on other systems.
 const MOST_ELSEWHERE: u64 = 6_000_000;
 

@@ -40,7 +40,7 @@ pub use functionals::{Functionals, encrypted_sum};
 pub use keys::{KeyUse, Keys, MergeKeys, merge_levels};
 pub use layout::SlotClasses;
 pub use merge::{pack, pack_raised, raised_basis};
-pub use moduli::{Moduli, SUM_PRIME_BITS, turns_log2};
+pub use moduli::{Moduli, SUM_PRIME_BITS, SumsNoise};
 pub use packed::{PackedCiphertext, PackedError, PackedShape};
 pub use packing::{FinalRing, Packing};
 pub use phases::{Phases, nearest};

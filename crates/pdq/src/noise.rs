@@ -2,7 +2,7 @@
 //! [`omr_rlwe::noise`]).
 
 use crate::params::Spec;
-use omr_compress::{MAX_WIDTH, Moduli};
+use omr_compress::{Moduli, SumsNoise};
 use omr_rlwe::noise;
 
 /// Levels of expansion: a ciphertext of a query holds up to 2 to this constants.
@@ -37,12 +37,17 @@ pub(crate) fn moduli(spec: &Spec) -> Moduli {
     let tail = 4.5;
     let sign = 1.0;
     let blocks = (spec.p as usize - 1) / spec.n;
-    let growth = growth(spec, MAX_WIDTH, blocks) + tail + sign + f64::from(spec.flooding_bits);
-    Moduli::new(
-        floor(spec),
-        constants(spec, start(spec, last(spec))),
-        growth,
-    )
+    let margin = tail + sign + f64::from(spec.flooding_bits);
+    let index = last(spec) - (spec.n as f64).log2() / 2.0;
+    sums(spec).moduli(index, blocks, margin)
+}
+
+/// Returns the noise model of compression.
+pub(crate) fn sums(spec: &Spec) -> SumsNoise {
+    SumsNoise {
+        small: spec.small_noise_model(),
+        classes: spec.n / spec.small_n,
+    }
 }
 
 /// The noisiest index that is let through: 2.8 bits above the floor.
@@ -50,41 +55,13 @@ pub(crate) fn last(spec: &Spec) -> f64 {
     spec.noise_model().floor() + 2.8
 }
 
-/// Returns the noise of one coefficient of the small ciphertexts that constants are multiplied with, made from an index
-/// whose embeddings have noise `index`.
-fn start(spec: &Spec, index: f64) -> f64 {
-    noise::add(index - (spec.n as f64).log2() / 2.0, floor(spec))
-}
-
-/// Returns the noise that a switch of the modulus leaves in a coefficient of the small ring.
-fn floor(spec: &Spec) -> f64 {
-    spec.small_noise_model().floor() - (spec.small_n as f64).log2() / 2.0
-}
-
-/// Returns the noise of sums of products with constants. `start` is that of the small ciphertexts.
-fn constants(spec: &Spec, start: f64) -> f64 {
-    let classes = spec.n / spec.small_n;
-    noise::sum(spec.small_noise_model().times_plain(start), classes)
-}
-
-/// Returns the bits by which noise grows in sums of products with symbols (largest norm, not the mean), over all
-/// automorphisms, classes and `blocks` blocks.
-fn growth(spec: &Spec, width: usize, blocks: usize) -> f64 {
-    let worst_symbol = 3f64.log2() / 2.0;
-    let terms = width * (spec.n / spec.small_n) * blocks;
-    noise::sum(
-        spec.small_noise_model().times_plain(0.0) + worst_symbol,
-        terms,
-    )
-}
-
 /// Returns the noise of one coefficient of a packed ciphertext of `width` exponents and `blocks` blocks. `start` is the
 /// noise of the small ciphertexts that constants are multiplied with.
 pub(crate) fn packed(spec: &Spec, start: f64, width: usize, blocks: usize) -> f64 {
-    let moduli = moduli(spec);
+    let (sums, moduli) = (sums(spec), moduli(spec));
     // That of the switch to the modulus of sums, as the switch back scales it.
-    let rounding = floor(spec) + moduli.base_bits - moduli.sum_bits();
-    noise::add(constants(spec, start), rounding) + growth(spec, width, blocks)
+    let rounding = sums.floor() + moduli.base_bits - moduli.sum_bits();
+    noise::add(sums.constants(start), rounding) + sums.growth(width, blocks)
 }
 
 /// The share of the half step between sums that flooding may take, log2: 0.277. Rounding a body takes up to 0.281, and

@@ -212,9 +212,8 @@ impl Params {
             let digit = modulus / digits as f64;
             model.gadget(digits, digit, special) - (model.n as f64).log2() / 2.0
         };
-        let small = spec.small_noise_model();
-        let floor = small.floor() - (small.n as f64).log2() / 2.0;
-        let turn = add(coefficient(small), floor);
+        let floor = noise::sums(spec).floor();
+        let turn = add(coefficient(spec.small_noise_model()), floor);
         let descent = add(coefficient(spec.noise_model()), floor);
         add(descent, sum(turn, width / 4))
     }

@@ -5,10 +5,10 @@ use super::terminals::PRIME_BITS;
 use super::{FrontEnd, RingsSpec};
 use crate::ParamsError;
 use omr_bgv::{Chain, RangePolynomial, fermat_depth};
-use omr_compress::{MAX_WIDTH, Moduli, SUM_PRIME_BITS, turns_log2};
+use omr_compress::{Moduli, SUM_PRIME_BITS, SumsNoise};
 use omr_ring::{Basis, Modulus, primes_below};
 use omr_rlwe::KeyShape;
-use omr_rlwe::noise::{self, NoiseModel};
+use omr_rlwe::noise::NoiseModel;
 use std::collections::BTreeSet;
 
 /// Bits of the special primes except the last; they are the largest primes below 2^50.
@@ -276,29 +276,19 @@ fn norm_growth_bits(p: &Modulus) -> f64 {
 /// Returns the moduli of compression: that of the last level, and that of sums. They suit the largest number of merged
 /// batches.
 fn compression_moduli(spec: &RingsSpec) -> Moduli {
-    let small = NoiseModel {
-        n: spec.small_n,
-        p: spec.p,
-        weight: spec.small_n as f64 * 2.0 / 3.0,
+    let noise = SumsNoise {
+        small: NoiseModel {
+            n: spec.small_n,
+            p: spec.p,
+            weight: spec.small_n as f64 * 2.0 / 3.0,
+        },
+        classes: spec.n / spec.small_n,
     };
-    let embed = (spec.small_n as f64).log2() / 2.0;
-    let classes = spec.n / spec.small_n;
-    // Noise of one coefficient: constants, payloads (with the largest norm instead of the mean, because senders choose
-    // them), all automorphisms and classes, merged batches.
-    let floor = small.floor() - embed;
-    let narrowed = noise::add(
-        spec.noise_model().floor() - (spec.n as f64).log2() / 2.0,
-        floor,
-    );
-    let start = noise::add(narrowed, floor + turns_log2(MAX_WIDTH) / 2.0);
-    let constants = noise::sum(small.times_plain(start), classes);
-    let worst_payload = 3f64.log2() / 2.0;
+    let large = spec.noise_model().floor() - (spec.n as f64).log2() / 2.0;
     let batches = (spec.p as usize - 1) / spec.n;
-    let terms = MAX_WIDTH * classes * batches;
-    let summed = noise::sum(small.times_plain(0.0) + worst_payload, terms);
     // Ten standard deviations, for the largest number of batches that add up and the worst payloads, of the 0.57 of a half
     // step that roundings leave.
     let tail = 4.14;
     let sign = 1.0;
-    Moduli::new(floor, constants, summed + tail + sign)
+    noise.moduli(large, batches, tail + sign)
 }
