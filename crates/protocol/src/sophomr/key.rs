@@ -29,7 +29,8 @@
 //! ```
 //!
 //! The rings are for `detection.key` the large one, with all primes below, that of digests, packing and narrowing; for
-//! `rounds.key` packing, narrowing, scans, queries and answers; for `instant.key` those of its two rows of primes.
+//! `rounds.key` packing, narrowing, scans, queries and answers; for `instant.key` its ring of bootstrapping and its
+//! small ring.
 //!
 //! ```text
 //! part                                            ring     primes, in order      digits              mask index
