@@ -151,8 +151,8 @@ impl CodeTables {
         &self.classes
     }
 
-    /// All `V(g, u)` of a batch for some recipients, each with keys and small ciphertexts, [`Setting::classes`] of them.
-    /// Asks whether to go on after each of `width / 2` steps, and is `None` where not.
+    /// Returns all `V(g, u)` of a batch for some recipients, each with [`Images`] of its small ciphertexts; `None` if
+    /// `go_on`, which is asked after each of `width / 2` steps, returns false.
     ///
     /// Panics: when the batch has no nodes. Time: that of the setting and the shape, whatever is
     /// encrypted.
@@ -160,7 +160,7 @@ impl CodeTables {
         &self,
         setting: Setting,
         round: &Round,
-        recipients: &[(Keys, &[Rlwe])],
+        recipients: &mut [Images],
         go_on: &dyn Fn() -> bool,
     ) -> Option<Vec<Codes>> {
         let (ring, p) = (setting.small(), setting.p());
@@ -175,18 +175,10 @@ impl CodeTables {
             .collect();
         let mut theta = vec![0; ring.n()];
         image(setting, &round.theta(setting), Exponent::ONE, &mut theta);
-        let mut turned: Vec<Vec<Rlwe>> =
-            recipients.iter().map(|(_, small)| small.to_vec()).collect();
         for i in 0..half {
-            if i > 0 {
-                for (turned, (keys, _)) in turned.iter_mut().zip(recipients) {
-                    *turned = images(ring, turned, keys.turn, p);
-                }
-            }
-            let swapped: Vec<Vec<Rlwe>> = turned
-                .iter()
-                .zip(recipients)
-                .map(|(turned, (keys, _))| images(ring, turned, keys.swap, p))
+            let images: Vec<&[Vec<Rlwe>; 2]> = recipients
+                .iter_mut()
+                .map(|images| images.step(ring, p, i))
                 .collect();
             let tasks: Vec<(usize, usize)> = (0..2)
                 .flat_map(|sign| (0..classes).map(move |u| (sign, u)))
@@ -196,7 +188,7 @@ impl CodeTables {
                 .map_init(
                     || Scratch::new(setting),
                     |scratch, (sign, u)| {
-                        let images = if sign == 0 { &turned } else { &swapped };
+                        let images = images.iter().map(|both| &both[sign][..]);
                         let g = Exponent { sign, i };
                         let rows = scratch.term(self, &weights[u], &theta, images, u, g);
                         ((sign * half + i) * classes + u, rows)
@@ -279,19 +271,19 @@ impl<'a> Scratch<'a> {
     }
 
     /// One `V(g, u)` of each recipient: rows by part and limb, in slot order.
-    fn term(
+    fn term<'i>(
         &mut self,
         tables: &CodeTables,
         weights: &ClassWeights,
         theta: &[u64],
-        images: &[Vec<Rlwe>],
+        images: impl Iterator<Item = &'i [Rlwe]>,
         u: usize,
         g: Exponent,
     ) -> Vec<Vec<AlignedVec>> {
         self.sums(tables, weights, theta, g);
         image(self.setting, tables.classes.roots(u), g, &mut self.step);
-        self.encode(images[0].len());
-        images.iter().map(|images| self.products(images)).collect()
+        self.encode();
+        images.map(|images| self.products(images)).collect()
     }
 
     /// `lead * sum_t (theta x)^t` over t < width in every slot, in `value`: geometric, and `theta^width = -1`.
@@ -322,10 +314,10 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    fn encode(&mut self, images: usize) {
+    fn encode(&mut self) {
         let (ring, p) = (self.setting.small(), self.setting.p());
         let limbs = self.setting.packing.limbs;
-        for j in 0..images {
+        for j in 0..self.setting.classes() {
             if j > 0 {
                 ring.kernels().mul_assign(p, &mut self.value, &self.step);
             }
@@ -375,8 +367,47 @@ impl<'a> Scratch<'a> {
     }
 }
 
-fn images(ring: &Ring, cts: &[Rlwe], key: &GaloisKey, p: &Modulus) -> Vec<Rlwe> {
-    cts.par_iter().map(|ct| turn(ring, ct, key, p)).collect()
+/// The images of the small ciphertexts of one batch and recipient, [`Setting::classes`] of them, under the automorphisms
+/// `+-5^i`: what the codes of all rounds are made of.
+pub struct Images<'a> {
+    keys: Keys<'a>,
+    small: &'a [Rlwe],
+    keep: bool,
+    /// The images under `5^i` and `-5^i` by i if they are kept, and those of the last step if not.
+    steps: Vec<[Vec<Rlwe>; 2]>,
+}
+
+impl<'a> Images<'a> {
+    /// Prepares the images of the small ciphertexts of a batch, which are made when codes need them. With `keep` they
+    /// are made once for all rounds, and take the memory of `width` small ciphertexts a class.
+    pub fn new(keys: Keys<'a>, small: &'a [Rlwe], keep: bool) -> Self {
+        Self {
+            keys,
+            small,
+            keep,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Returns the images under `5^i` and `-5^i`. Steps are made in their order.
+    fn step(&mut self, ring: &Ring, p: &Modulus, i: usize) -> &[Vec<Rlwe>; 2] {
+        if !self.keep || i == self.steps.len() {
+            let under = |key: &GaloisKey, cts: &[Rlwe]| -> Vec<Rlwe> {
+                cts.par_iter().map(|ct| turn(ring, ct, key, p)).collect()
+            };
+            let turned = match i {
+                0 => self.small.to_vec(),
+                _ => under(self.keys.turn, &self.steps[self.steps.len() - 1][0]),
+            };
+            let swapped = under(self.keys.swap, &turned);
+            if !self.keep {
+                self.steps.clear();
+            }
+            self.steps.push([turned, swapped]);
+        }
+        let at = if self.keep { i } else { 0 };
+        &self.steps[at]
+    }
 }
 
 /// The exponent `g = (-1)^sign 5^i` of an automorphism `sigma_g`.

@@ -34,7 +34,7 @@ mod setting;
 mod shape;
 mod sums;
 
-pub use codes::{CodeTables, Codes, Round};
+pub use codes::{CodeTables, Codes, Images, Round};
 pub use finish::Finisher;
 pub use functionals::{Functionals, encrypted_sum};
 pub use keys::{KeyUse, Keys, MergeKeys, merge_levels};

@@ -11,8 +11,8 @@ use crate::times::{Stage, Times};
 use crate::{Params, SecretKey, ServerError};
 use omr_codec::{DecodeError, Solver};
 use omr_compress::{
-    CodeTables, Codes, Finisher, Keys, PackedCiphertext, PackedError, Phases, Plaintexts, Round,
-    Setting, Sums, SumsShape,
+    CodeTables, Codes, Finisher, Images, Keys, PackedCiphertext, PackedError, Phases, Plaintexts,
+    Round, Setting, Sums, SumsShape,
 };
 use omr_protocol::sophomr::INDEX_SYMBOLS;
 use omr_rlwe::{Descent, Rlwe, encrypt, mask};
@@ -90,8 +90,8 @@ impl<'a> Compressor<'a> {
         let rounds: Vec<Vec<Codes>> = times.of(Stage::Codes, || {
             let scale = self.params.scale(self.params.last_level());
             let round = |round| Round::new(setting, shape, round, batch.number, scale);
-            let own = [(self.keys, batch.index)];
-            let codes = |round| self.tables.codes(setting, &round, &own, &go_on);
+            let mut images = [Images::new(self.keys, batch.index, shape.rounds() > 1)];
+            let codes = |round| self.tables.codes(setting, &round, &mut images, &go_on);
             let rounds = (0..shape.rounds()).map(round).map(codes);
             rounds.collect::<Option<_>>().ok_or(ServerError::Stopped)
         })?;

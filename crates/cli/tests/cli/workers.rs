@@ -1,56 +1,16 @@
 //! A server that leaves its digests to `omr worker`, with real processes.
 
+#[path = "../../../ops/tests/collector/mod.rs"]
+mod collector;
+
 use crate::common::mail::{Server, identity, inbox, lines, send};
 use crate::common::{PARAMS, Scene};
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-};
+use collector::Collector;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status};
-
-/// The spans that arrived at a collector.
-#[derive(Clone, Default)]
-struct Collector(Arc<Mutex<Vec<ExportTraceServiceRequest>>>);
-
-#[tonic::async_trait]
-impl TraceService for Collector {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.0.lock().unwrap().push(request.into_inner());
-        Ok(Response::new(ExportTraceServiceResponse::default()))
-    }
-}
-
-impl Collector {
-    /// Starts a collector on the threads of a runtime, and returns its address.
-    fn start(&self, runtime: &Runtime) -> String {
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        runtime.spawn(
-            tonic::transport::Server::builder()
-                .add_service(TraceServiceServer::new(self.clone()))
-                .serve_with_incoming(TcpListenerStream::new(listener)),
-        );
-        url
-    }
-
-    /// Returns the spans that have arrived, with their senders, as text.
-    fn text(&self) -> String {
-        format!("{:?}", self.0.lock().unwrap())
-    }
-}
 
 /// Starts a worker whose spans go to a collector, and waits until it works.
 fn worker(scene: &Scene, server: &Server, collector: &str) -> Child {
@@ -85,8 +45,8 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
     let config = ["--config", "omr.toml", "--data", "data", "--params", PARAMS];
     let listen = ["--anonymous", "--listen", "127.0.0.1:0"];
     let server = Server::with(&scene, &[&config[..], &listen].concat());
-    let (collector, runtime) = (Collector::default(), Runtime::new().unwrap());
-    let otlp = collector.start(&runtime);
+    let runtime = Runtime::new().unwrap();
+    let (collector, otlp) = runtime.block_on(Collector::start());
     let mut first = worker(&scene, &server, &otlp);
     identity(&scene, &server, "ann", &["--bound", "10"]);
     send(&scene, "carl", "ann", b"hello Ann");
@@ -96,9 +56,8 @@ fn a_worker_makes_the_digests_of_a_server_that_makes_none() {
     assert!(stopped.unwrap().success());
     assert!(first.wait().unwrap().success());
     // Its spans arrive at the latest at its end.
-    let spans = collector.text();
-    assert!(spans.contains("omr-worker"), "{spans}");
-    assert!(spans.contains("name: \"digests\""), "{spans}");
+    let spans = collector.spans_of("omr-worker");
+    assert!(spans.iter().any(|span| span.name == "digests"), "{spans:?}");
     let mut second = worker(&scene, &server, &otlp);
     send(&scene, "carl", "ann", b"again");
     assert_eq!(lines(&inbox(&scene, "ann")), ["hello Ann", "again"]);

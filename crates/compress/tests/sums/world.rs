@@ -4,8 +4,8 @@ use chacha20::ChaCha20Rng;
 use omr_bgv::{Chain, GaloisKey, Plain, encrypt_symmetric};
 use omr_codec::Nodes;
 use omr_compress::{
-    CodeTables, Codes, Finisher, Functionals, KeyUse, Keys, MergeKeys, PackedCiphertext, Packing,
-    Phases, Plaintexts, Round, SUM_PRIME_BITS, Setting, Sums, SumsShape, encrypted_sum,
+    CodeTables, Codes, Finisher, Functionals, Images, KeyUse, Keys, MergeKeys, PackedCiphertext,
+    Packing, Phases, Plaintexts, Round, SUM_PRIME_BITS, Setting, Sums, SumsShape, encrypted_sum,
     merge_levels, pack,
 };
 use omr_ring::{Basis, Kernels, Ring, primes_below};
@@ -221,12 +221,11 @@ impl InsecureWorld {
         descent.apply(&ct.into_pair(), &basis, self.plain.p())
     }
 
-    fn codes(&self, shape: SumsShape, round: usize, batch: usize, small: &[Rlwe]) -> Codes {
-        let (setting, keys) = (self.setting(), self.keys());
+    fn codes(&self, shape: SumsShape, round: usize, batch: usize, images: &mut Images) -> Codes {
+        let setting = self.setting();
         let round = Round::new(setting, shape, round, batch, 1);
-        let codes = self
-            .tables
-            .codes(setting, &round, &[(keys, small)], &|| true);
+        let images = std::slice::from_mut(images);
+        let codes = self.tables.codes(setting, &round, images, &|| true);
         codes.unwrap().remove(0)
     }
 
@@ -242,10 +241,14 @@ impl InsecureWorld {
         let setting = self.setting();
         let order = self.tables.classes().order(setting.small_plain, places);
         let mut plaintexts = Plaintexts::new(setting, shape, shape.stride());
+        let mut images: Vec<Images> = vectors
+            .iter()
+            .map(|vector| Images::new(self.keys(), vector, true))
+            .collect();
         self.packed(shape, |round, ciphertext, sums| {
             let range = shape.symbols_of(ciphertext);
-            for (batch, (vector, symbols)) in vectors.iter().zip(symbols).enumerate() {
-                let codes = self.codes(shape, round, batch, vector);
+            for (batch, (images, symbols)) in images.iter_mut().zip(symbols).enumerate() {
+                let codes = self.codes(shape, round, batch, images);
                 let columns: Vec<&[u32]> = symbols[range.clone()].iter().map(|x| &x[..]).collect();
                 plaintexts.encode(setting, &order, &columns);
                 sums.add(&codes, &plaintexts, 0..columns.len());
@@ -289,7 +292,8 @@ impl InsecureWorld {
         self.packed(shape, |round, ciphertext, sums| {
             for (batch, products) in products.iter().enumerate() {
                 for (i, symbol) in shape.symbols_of(ciphertext).enumerate() {
-                    sums.add_codes(&self.codes(shape, round, batch, &products[symbol]), i);
+                    let mut images = Images::new(self.keys(), &products[symbol], false);
+                    sums.add_codes(&self.codes(shape, round, batch, &mut images), i);
                 }
             }
         })

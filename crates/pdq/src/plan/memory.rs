@@ -53,13 +53,15 @@ fn scratch(params: &Params, plan: &Plan) -> usize {
     THREADS * parts * (limbs + spec.product_special) * params.slots() * size_of::<u64>()
 }
 
-/// Tables, the codes of a block, its rows as symbols, and the sums of a group.
+/// Tables, the images and codes of a block, its rows as symbols, and the sums of a group.
 fn compression(params: &Params, plan: &Plan) -> usize {
     let (setting, sums) = (params.compression(), plan.sums(params));
     let words = size_of::<u64>();
     let marked = ciphertext(params, params.last_level());
     let tables = params.p().value() as usize * words;
-    let codes = sums.rounds() * sums.width() * marked;
+    // Residues of codes are half as long as those of the images that the codes of several rounds are made of.
+    let images = if sums.rounds() > 1 { sums.width() } else { 2 };
+    let codes = (sums.rounds() * sums.width() / 2 + images) * marked;
     let columns = 2 * sums.symbols() * params.slots() * size_of::<u32>();
     let plaintexts = sums.symbols() * Plaintexts::words(setting, sums) * words;
     let sums = sums.rounds() * sums.symbols() * marked / setting.classes();

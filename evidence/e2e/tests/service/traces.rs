@@ -1,64 +1,18 @@
 //! Traces over the border between client and server. A process has one subscriber, so this file has one test.
 
+#[path = "../../../../crates/ops/tests/collector/mod.rs"]
+mod collector;
+
 use crate::world;
+use collector::Collector;
 use omr_api::v1::GetBoardRequest;
 use omr_ops::TelemetryConfig;
 use omr_remote::Endpoint;
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-};
-use opentelemetry_proto::tonic::trace::v1::Span;
-use std::sync::{Arc, Mutex};
-use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status};
+use tonic::Request;
 use tracing::Instrument;
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
-
-/// The spans that arrived at a collector.
-#[derive(Clone, Default)]
-struct Collector(Arc<Mutex<Vec<Span>>>);
-
-#[tonic::async_trait]
-impl TraceService for Collector {
-    async fn export(
-        &self,
-        request: Request<ExportTraceServiceRequest>,
-    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        let parts = request.into_inner().resource_spans;
-        let scopes = parts.into_iter().flat_map(|part| part.scope_spans);
-        let mut all = self.0.lock().unwrap();
-        all.extend(scopes.flat_map(|scope| scope.spans));
-        Ok(Response::new(ExportTraceServiceResponse::default()))
-    }
-}
-
-impl Collector {
-    async fn start() -> (Self, String) {
-        let collector = Self::default();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(
-            tonic::transport::Server::builder()
-                .add_service(TraceServiceServer::new(collector.clone()))
-                .serve_with_incoming(TcpListenerStream::new(listener)),
-        );
-        (collector, url)
-    }
-
-    /// Returns the spans of a name in their order.
-    fn named(&self, name: &str) -> Vec<Span> {
-        let mut spans = self.0.lock().unwrap().clone();
-        spans.retain(|span| span.name == name);
-        spans.sort_by_key(|span| span.start_time_unix_nano);
-        spans
-    }
-}
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -107,7 +61,12 @@ async fn calls_are_in_the_traces_of_their_callers_alone() {
     let shutdown = tokio::task::spawn_blocking(move || telemetry.shutdown());
     shutdown.await.unwrap().unwrap();
 
-    let boards = collector.named("GetBoard");
+    let named = |name: &str| {
+        let mut spans = collector.spans_of("omr");
+        spans.retain(|span| span.name == name);
+        spans
+    };
+    let boards = named("GetBoard");
     let [plain, stated, fresh @ ..] = &boards[..] else {
         panic!("{boards:?}");
     };
@@ -123,10 +82,10 @@ async fn calls_are_in_the_traces_of_their_callers_alone() {
         assert_eq!(span.parent_span_id, [0; 0]);
     }
 
-    let [caller] = &collector.named("caller")[..] else {
+    let [caller] = &named("caller")[..] else {
         panic!("expected one span of the caller");
     };
-    let answered = collector.named("GetCapabilities");
+    let answered = named("GetCapabilities");
     let [within, without] = &answered[..] else {
         panic!("{answered:?}");
     };

@@ -7,7 +7,7 @@ use crate::progress::check_stopped;
 use crate::sophomr::encoder::{Encoder, Shape};
 use crate::sophomr::payload::{MESSAGES_TOGETHER, SymbolWindow};
 use omr_codec::Symbols;
-use omr_compress::{Codes, Keys, Round, Sums};
+use omr_compress::{Codes, Images, Round, Sums};
 use omr_protocol::Placement;
 use omr_protocol::sophomr::packing;
 use omr_rlwe::Rlwe;
@@ -19,10 +19,21 @@ const WINDOW_BYTES: usize = 1 << 30;
 /// Number of codes in memory, over all batches and recipients: 0.07 GB each at full size.
 const CODES_TOGETHER: usize = 12;
 
+/// What the codes of a batch are made of.
+struct BatchImages<'a> {
+    /// The factor by which the small ciphertexts are scaled.
+    scale: u64,
+    by_recipient: Vec<Images<'a>>,
+}
+
+/// Number of batches, of all recipients, whose images stay in memory for all rounds: 0.13 GB each at full size. Of more,
+/// every round makes them again.
+const IMAGES_TOGETHER: usize = 4;
+
 /// Bytes of payloads that are read at a time.
 const PIECE_BYTES: usize = 64 << 20;
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Returns the packed sums of the batches of a group that this run covers, by recipient. `pertinent` has the
     /// pertinency vectors by recipient and batch.
     pub(super) fn compress(
@@ -36,12 +47,11 @@ impl Run<'_> {
         for (chunk, of_chunk) in packed.chunks_mut(together).enumerate() {
             let first = chunk * together;
             let own = batches.start - self.batches.start..batches.end - self.batches.start;
-            let of_group: Vec<&[Pertinency]> = pertinent[first..][..of_chunk.len()]
-                .iter()
-                .map(|of_recipient| &of_recipient[own.clone()])
-                .collect();
+            let of_group = pertinent[first..][..of_chunk.len()].iter();
+            let of_group: Vec<&[Pertinency]> = of_group.map(|all| &all[own.clone()]).collect();
+            let mut images = self.images(first, &of_group);
             for round in 0..plan.rounds() {
-                let codes = self.codes(group, round, first, &of_group)?;
+                let codes = self.codes(group, round, &mut images)?;
                 for window in self.windows() {
                     self.window(group, first, &codes, window, of_chunk)?;
                 }
@@ -59,40 +69,55 @@ impl Run<'_> {
         all.start.max(own.start)..all.end.min(own.end)
     }
 
-    /// Makes the codes of a group's batches, for each recipient from number `first` on.
+    /// Prepares the images of a group's batches, for each recipient from number `first` on.
+    fn images<'p>(&self, first: usize, pertinent: &[&'p [Pertinency]]) -> Vec<BatchImages<'p>>
+    where
+        'a: 'p,
+    {
+        let several = self.plan().rounds() > 1;
+        let mut count = 0;
+        let mut images = Vec::new();
+        for batch in 0..pertinent[0].len() {
+            let mut by_recipient = Vec::new();
+            for (detector, batches) in self.detectors[first..].iter().zip(pertinent) {
+                let keep = several && count < IMAGES_TOGETHER;
+                let keys = detector.compression_keys();
+                by_recipient.push(Images::new(keys, &batches[batch].0, keep));
+                count += 1;
+            }
+            images.push(BatchImages {
+                // All have one scale, because one circuit made them.
+                scale: pertinent[0][batch].1,
+                by_recipient,
+            });
+        }
+        images
+    }
+
+    /// Makes the codes of a group's batches in a round, by batch and recipient.
     ///
     /// Errors: `Stopped`.
     fn codes(
         &mut self,
         group: usize,
         round: usize,
-        first: usize,
-        pertinent: &[&[Pertinency]],
+        images: &mut [BatchImages],
     ) -> Result<Vec<Vec<Codes>>, DetectorError> {
         let (plan, progress) = (self.plan(), self.progress);
         let (setting, tables) = (self.detector.params().compression(), self.detector.tables());
-        let keys: Vec<Keys> = self.detectors[first..]
-            .iter()
-            .map(|detector| detector.compression_keys())
-            .collect();
-        let batches = pertinent[0].len();
         let before = self.batches_of(group).start - plan.group(group).start;
-        progress.stage("codes", (batches * plan.width() / 2) as u64);
+        progress.stage("codes", (images.len() * plan.width() / 2) as u64);
         self.stages.time("codes", || {
-            let of_batch = |batch: usize| {
-                // All have one scale, because one circuit made them.
-                let scale = pertinent[0][batch].1;
-                let of_round = Round::new(setting, plan.sums(), round, before + batch, scale);
-                let small = pertinent.iter().map(|batches| &batches[batch].0[..]);
-                let recipients: Vec<(Keys, &[Rlwe])> = keys.iter().copied().zip(small).collect();
-                let go_on = || {
-                    progress.advance(1);
-                    check_stopped(progress).is_ok()
-                };
-                let codes = tables.codes(setting, &of_round, &recipients, &go_on);
-                codes.ok_or(DetectorError::Stopped)
+            let go_on = || {
+                progress.advance(1);
+                check_stopped(progress).is_ok()
             };
-            (0..batches).map(of_batch).collect()
+            let of_batches = (before..).zip(images).map(|(batch, images)| {
+                let of_round = Round::new(setting, plan.sums(), round, batch, images.scale);
+                let codes = tables.codes(setting, &of_round, &mut images.by_recipient, &go_on);
+                codes.ok_or(DetectorError::Stopped)
+            });
+            of_batches.collect()
         })
     }
 
