@@ -19,7 +19,7 @@ const WINDOW_BYTES: usize = 1 << 30;
 /// Number of codes in memory, over all batches and recipients: 0.07 GB each at full size.
 const CODES_TOGETHER: usize = 12;
 
-/// What the codes of a batch are made of.
+/// The images that the codes of one batch are made of.
 struct BatchImages<'a> {
     /// The factor by which the small ciphertexts are scaled.
     scale: u64,
