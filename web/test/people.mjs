@@ -64,14 +64,16 @@ export async function read(page) {
 
 /** Answers of a call are other ones until what this gives is called. */
 export async function bend(page, bent, call, change) {
-  const pattern = `**/omr.v1.${call}`;
-  await page.route(pattern, async (route) => {
+  // A route that is removed while it answers would fail.
+  let ended = false;
+  await page.route(`**/omr.v1.${call}`, async (route) => {
+    if (ended) return await route.fallback();
     const response = await route.fetch();
     const path = new URL(route.request().url()).pathname;
     const body = Buffer.from(bent(path, await response.body(), change));
     await route.fulfill({ response, body });
   });
-  return () => page.unroute(pattern);
+  return () => (ended = true);
 }
 
 /** Opens a new recipient whose server has no two rounds yet. */
