@@ -46,7 +46,8 @@ def text(docstring):
 def test_help_shows_the_same_docstrings():
     for name in [*CLASSES, *QUERIES, "Leases", "Maker", "Unit"]:
         item = ITEMS[name]
-        compiled = getattr(omr._omr, name)
+        # Private queries are a module of their own in a release.
+        compiled = getattr(pdq if name in QUERIES else omr._omr, name)
         for one in documented(item):
             found = compiled if one is item else getattr(compiled, one.name)
             assert text(found.__doc__) == text(ast.get_docstring(one)), (name, one.name)
