@@ -46,8 +46,10 @@ impl Collector {
     pub(crate) fn spans_of(&self, service: &str) -> Vec<Span> {
         let all = self.0.lock().unwrap();
         for part in all.iter() {
-            let resource = format!("{:?}", part.resource);
-            assert!(resource.contains(&format!("\"{service}\"")), "{resource}");
+            let attributes = part.resource.iter().flat_map(|all| &all.attributes);
+            let mut named = attributes.filter(|attribute| attribute.key == "service.name");
+            let found = format!("{:?}", named.next().map(|name| &name.value));
+            assert!(found.contains(&format!("\"{service}\"")), "{found}");
         }
         let scopes = all.iter().flat_map(|part| &part.scope_spans);
         let mut spans: Vec<Span> = scopes.flat_map(|scope| scope.spans.clone()).collect();
