@@ -110,7 +110,8 @@ async fn perform(
 fn progress_of(job: &v1::Job) -> Option<Stage> {
     match job.state() {
         JobState::Queued => Some(Stage::Queued(job.jobs_ahead)),
-        JobState::Running => {
+        // A short job may be done before its first report.
+        JobState::Running | JobState::Done => {
             let stage = job.stage.clone();
             Some(Stage::Running(stage, job.stage_done, job.stage_total))
         }
