@@ -12,15 +12,16 @@
 //! `theta^stride` run through all primitive 2 width-th roots, and the inverse transform that reads
 //! a coefficient cancels against the sum over t.
 
+use crate::away::{AwayCodes, Constants};
 use crate::finish::gathered_scale;
-use crate::keys::turn;
+use crate::keys::turn_all;
 use crate::pieces::Pieces;
 use crate::{Keys, Setting, SlotClasses, SumsShape};
-use omr_bgv::GaloisKey;
 use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks, Eval, Modulus, Poly, Ring, Switch};
 use omr_rlwe::Rlwe;
 use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
 /// The multiplied ciphertexts `V(g, u)` of one batch and round, in slot order.
 ///
@@ -28,8 +29,13 @@ use std::ops::Range;
 /// `(sign * width/2 + i) * classes + u`.
 pub struct Codes {
     terms: usize,
-    cut: Pieces,
-    words: Blocks,
+    data: Data,
+}
+
+/// The place of codes: this process's memory, or that of the small ring's backend.
+enum Data {
+    Here { cut: Pieces, words: Blocks },
+    Away(AwayCodes),
 }
 
 impl Codes {
@@ -37,7 +43,27 @@ impl Codes {
         let cut = Pieces::new(setting);
         // Two parts, and two residues in a word.
         let words = Blocks::any(cut.count(), terms * cut.len());
-        Self { terms, cut, words }
+        Self {
+            terms,
+            data: Data::Here { cut, words },
+        }
+    }
+
+    pub(crate) fn away(codes: AwayCodes) -> Self {
+        Self {
+            terms: codes.iter().map(Vec::len).sum(),
+            data: Data::Away(codes),
+        }
+    }
+
+    /// Returns codes in a backend's memory.
+    ///
+    /// Panics: if they lie in this process's memory.
+    pub(crate) fn there(&self) -> &AwayCodes {
+        match &self.data {
+            Data::Here { .. } => panic!("codes in a backend's memory"),
+            Data::Away(codes) => codes,
+        }
     }
 
     /// The number of terms.
@@ -52,17 +78,23 @@ impl Codes {
         part: usize,
         terms: Range<usize>,
     ) -> impl Iterator<Item = &[u32]> {
-        let (words, len) = (self.words.halves(piece), self.cut.len());
+        let Data::Here { cut, words } = &self.data else {
+            panic!("codes in this process's memory");
+        };
+        let (words, len) = (words.halves(piece), cut.len());
         let start = part * self.terms;
         words[(start + terms.start) * len..(start + terms.end) * len].chunks(len)
     }
 
     /// Cuts terms into pieces: for each its number and its rows by part and limb.
     fn set(&mut self, made: &[(usize, &Vec<AlignedVec>)]) {
-        let (cut, terms) = (self.cut, self.terms);
-        let len = cut.len();
+        let terms = self.terms;
+        let Data::Here { cut, words } = &mut self.data else {
+            panic!("codes in this process's memory");
+        };
+        let (cut, len) = (*cut, cut.len());
         let limbs = made[0].1.len() / 2;
-        let pieces: Vec<&mut [u32]> = self.words.halves_mut().collect();
+        let pieces: Vec<&mut [u32]> = words.halves_mut().collect();
         pieces
             .into_par_iter()
             .enumerate()
@@ -85,6 +117,8 @@ pub struct CodeTables {
     classes: SlotClasses,
     /// `1 / i` modulo p, 0 for 0.
     inverse: Vec<u64>,
+    /// Constants in a backend's memory, with their round.
+    pub(crate) kept: Mutex<Option<(Round, Arc<Constants>)>>,
 }
 
 /// One batch and round.
@@ -123,6 +157,21 @@ impl Round {
         self.shape
     }
 
+    /// Returns whether codes of both rounds have the same constants.
+    pub(crate) fn has_constants_of(&self, other: &Self) -> bool {
+        self.shape.width() == other.shape.width()
+            && self.batch == other.batch
+            && self.first_exponent == other.first_exponent
+            && self.unscale == other.unscale
+    }
+
+    /// `theta^stride` in the order of the small evaluation domain.
+    pub(crate) fn theta_by_position(&self, setting: Setting) -> Vec<u64> {
+        let mut theta = vec![0; setting.small().n()];
+        image(setting, &self.theta(setting), Exponent::ONE, &mut theta);
+        theta
+    }
+
     /// `theta^stride` by small slot.
     pub(crate) fn theta(&self, setting: Setting) -> Vec<u64> {
         let (plain, n) = (setting.small_plain, setting.small().n());
@@ -143,6 +192,7 @@ impl CodeTables {
         Self {
             classes: SlotClasses::new(setting.plain, setting.small_plain),
             inverse,
+            kept: Mutex::default(),
         }
     }
 
@@ -164,6 +214,9 @@ impl CodeTables {
         go_on: &dyn Fn() -> bool,
     ) -> Option<Vec<Codes>> {
         let (ring, p) = (setting.small(), setting.p());
+        if ring.backend().is_some() {
+            return self.codes_away(setting, round, recipients, go_on);
+        }
         let (classes, half) = (self.classes.classes(), round.shape.width() / 2);
         let mut codes: Vec<Codes> = recipients
             .iter()
@@ -173,8 +226,7 @@ impl CodeTables {
             .into_par_iter()
             .map(|u| self.weights(setting, round, u))
             .collect();
-        let mut theta = vec![0; ring.n()];
-        image(setting, &round.theta(setting), Exponent::ONE, &mut theta);
+        let theta = round.theta_by_position(setting);
         for i in 0..half {
             let images: Vec<&[Vec<Rlwe>; 2]> = recipients
                 .iter_mut()
@@ -318,13 +370,7 @@ impl<'a> Scratch<'a> {
         let (ring, p) = (self.setting.small(), self.setting.p());
         let limbs = self.setting.packing.limbs;
         for j in 0..self.setting.classes() {
-            if j > 0 {
-                ring.kernels().mul_assign(p, &mut self.value, &self.step);
-            }
-            self.row.copy_from_slice(&self.value);
-            self.setting
-                .small_plain
-                .interpolate_into(&mut self.row, &mut self.coeffs);
+            self.interpolate(j);
             let rows = &mut self.constants[j * limbs..(j + 1) * limbs];
             for (limb, row) in rows.iter_mut().enumerate() {
                 let p = p.value() as u32;
@@ -333,6 +379,38 @@ impl<'a> Scratch<'a> {
                 ring.kernels().ntt_forward(ring.table(limb), row);
             }
         }
+    }
+
+    /// Interpolates the constant of image j, after those before it, in `coeffs`.
+    fn interpolate(&mut self, j: usize) {
+        let setting = self.setting;
+        if j > 0 {
+            let kernels = setting.small().kernels();
+            kernels.mul_assign(setting.p(), &mut self.value, &self.step);
+        }
+        self.row.copy_from_slice(&self.value);
+        setting
+            .small_plain
+            .interpolate_into(&mut self.row, &mut self.coeffs);
+    }
+
+    /// Returns the constants of a term modulo p, by image.
+    pub(crate) fn coefficients(
+        &mut self,
+        tables: &CodeTables,
+        weights: &ClassWeights,
+        theta: &[u64],
+        u: usize,
+        g: Exponent,
+    ) -> Vec<Vec<u32>> {
+        self.sums(tables, weights, theta, g);
+        image(self.setting, tables.classes.roots(u), g, &mut self.step);
+        let images = 0..self.setting.classes();
+        let constant = |j| {
+            self.interpolate(j);
+            self.coeffs.clone()
+        };
+        images.map(constant).collect()
     }
 
     /// The products of images with the constants, modulo the primes of sums: rows by part and limb, in slot order.
@@ -390,16 +468,18 @@ impl<'a> Images<'a> {
     }
 
     /// Returns the images under `5^i` and `-5^i`. Steps are made in their order.
-    fn step(&mut self, ring: &Ring, p: &Modulus, i: usize) -> &[Vec<Rlwe>; 2] {
+    pub(crate) fn step(&mut self, ring: &Ring, p: &Modulus, i: usize) -> &[Vec<Rlwe>; 2] {
         if !self.keep || i == self.steps.len() {
-            let under = |key: &GaloisKey, cts: &[Rlwe]| -> Vec<Rlwe> {
-                cts.par_iter().map(|ct| turn(ring, ct, key, p)).collect()
-            };
             let turned = match i {
                 0 => self.small.to_vec(),
-                _ => under(self.keys.turn, &self.steps[self.steps.len() - 1][0]),
+                _ => turn_all(
+                    ring,
+                    &self.steps[self.steps.len() - 1][0],
+                    self.keys.turn,
+                    p,
+                ),
             };
-            let swapped = under(self.keys.swap, &turned);
+            let swapped = turn_all(ring, &turned, self.keys.swap, p);
             if !self.keep {
                 self.steps.clear();
             }

@@ -1,6 +1,7 @@
 //! The keys that compression takes.
 
 use omr_bgv::GaloisKey;
+use omr_ring::parallel::*;
 use omr_ring::{Automorphism, Modulus, Ring};
 use omr_rlwe::{Rlwe, SharedKey};
 use std::ops::RangeInclusive;
@@ -80,4 +81,13 @@ pub fn merge_levels(n: usize, width: usize) -> RangeInclusive<u32> {
 /// The image of a small ciphertext under a key's automorphism.
 pub(crate) fn turn(ring: &Ring, ct: &Rlwe, key: &GaloisKey, p: &Modulus) -> Rlwe {
     key.apply(ring, &[(&ct.c0, &ct.c1)], p).remove(0)
+}
+
+/// The images of small ciphertexts under a key's automorphism. A backend makes all of them together.
+pub(crate) fn turn_all(ring: &Ring, cts: &[Rlwe], key: &GaloisKey, p: &Modulus) -> Vec<Rlwe> {
+    if ring.backend().is_none() {
+        return cts.par_iter().map(|ct| turn(ring, ct, key, p)).collect();
+    }
+    let pairs: Vec<_> = cts.iter().map(|ct| (&ct.c0, &ct.c1)).collect();
+    key.apply(ring, &pairs, p)
 }

@@ -18,6 +18,7 @@
 //! after Cheon, Lee, Park, Yeo 2024.
 #![forbid(unsafe_code)]
 
+mod away;
 mod codes;
 pub mod finish;
 mod functionals;

@@ -1,8 +1,9 @@
 //! Packing: the ciphertexts of several symbols become one.
 
-use crate::keys::turn;
+use crate::keys::turn_all;
 use crate::{MergeKeys, Packing, SumsShape};
-use omr_ring::{Basis, Eval, Poly, Ring, Switch, parallel};
+use omr_ring::parallel::*;
+use omr_ring::{Basis, Eval, Poly, Ring, Switch};
 use omr_rlwe::{Bodies, Rlwe, SharedRlwe};
 
 /// Packs ciphertexts of symbols: the coefficients `0, stride, 2 stride, ...` of ciphertext i become `i, i + stride,
@@ -15,8 +16,8 @@ pub fn pack(packing: Packing, shape: SumsShape, keys: MergeKeys, mut symbols: Ve
     for poly in symbols.iter_mut().flat_map(Ciphertext::polys_mut) {
         ring.scale_assign(poly, |m| m.inv(m.reduce(shape.stride() as u64)));
     }
-    let image = |ct: &Rlwe, level| turn(ring, ct, keys.key(level), p);
-    merged(ring, &packing.small_basis(), shape, symbols, image)
+    let images = |cts: &[Rlwe], level| turn_all(ring, cts, keys.key(level), p);
+    merged(ring, &packing.small_basis(), shape, symbols, images)
 }
 
 /// Packs ciphertexts as [`pack`] does, but multiplied by `stride`. Their bodies are raised ([`Bodies::Raised`]) and
@@ -30,14 +31,17 @@ pub fn pack_raised(
     symbols: Vec<SharedRlwe<Eval>>,
 ) -> Rlwe {
     let (ring, p, basis) = (packing.small, packing.p, packing.small_basis());
-    let image = |ct: &SharedRlwe<Eval>, level| {
+    let images = |cts: &[SharedRlwe<Eval>], level| -> Vec<SharedRlwe<Eval>> {
         let turn = keys.key(level).shared_turn(&basis);
-        let inputs = std::slice::from_ref(ct);
-        turn.apply(ring, inputs, Bodies::Raised, p).remove(0)
+        let image = |ct| {
+            turn.apply(ring, std::slice::from_ref(ct), Bodies::Raised, p)
+                .remove(0)
+        };
+        cts.par_iter().map(image).collect()
     };
     let first = symbols.first().expect("at least one symbol");
     let all = first.bodies[0].basis().clone();
-    let SharedRlwe { mask, bodies } = merged(ring, &all, shape, symbols, image);
+    let SharedRlwe { mask, bodies } = merged(ring, &all, shape, symbols, images);
     Rlwe::new(
         Switch::new(ring, &all, &basis, p).apply(ring, &bodies[0]),
         mask,
@@ -51,33 +55,67 @@ pub fn raised_basis(packing: Packing, keys: MergeKeys) -> Basis {
     basis.union(turn.keys[0].shape().special())
 }
 
-/// Merges the ciphertexts of symbols. `image` returns the image of a ciphertext by the key of a level; `all` are the
-/// primes of polynomials with most primes.
+/// Merges ciphertexts whose wanted coefficients lie at multiples of the stride (Chen, Dai, Kim, Song 2021, stopped above
+/// the leaves): the automorphisms cancel all other coefficients. `images` returns the images of ciphertexts by the key of
+/// a level; `all` are the primes of polynomials with most primes.
 fn merged<C: Ciphertext>(
     ring: &Ring,
     all: &Basis,
     shape: SumsShape,
-    symbols: Vec<C>,
-    image: impl Fn(&C, u32) -> C + Sync,
+    mut symbols: Vec<C>,
+    images: impl Fn(&[C], u32) -> Vec<C>,
 ) -> C {
-    let mut parts: Vec<Option<C>> = symbols.into_iter().map(Some).collect();
-    assert!(parts.len() <= shape.stride(), "one ciphertext's symbols");
-    // A join with X^(2^i) has an odd part only if there are more than 2^i symbols.
-    let shifts = 0..parts.len().next_power_of_two().ilog2();
-    parts.resize_with(shape.stride(), || None);
-    let merger = Merger {
-        ring,
-        image,
-        first_level: shape.width().trailing_zeros() + 1,
-        monomials: shifts
-            .map(|i| [-1, 2].map(|factor| ring.monomial(all, 1 << i, factor)))
-            .collect(),
+    let mut room = shape.stride();
+    assert!(symbols.len() <= room, "one ciphertext's symbols");
+    let mut level = shape.width().trailing_zeros() + 1;
+    while room > 1 {
+        room /= 2;
+        let odd = symbols.split_off(symbols.len().min(room));
+        symbols = joined(ring, all, symbols, odd, level, &images);
+        level += 1;
+    }
+    symbols.pop().expect("at least one symbol")
+}
+
+/// Returns `E + X^k O + sigma(E - X^k O)`, `k = n' / 2^level`, of pairs of ciphertexts; of E alone where there are fewer
+/// O. The sum is the difference and `2 X^k O`.
+fn joined<C: Ciphertext>(
+    ring: &Ring,
+    all: &Basis,
+    even: Vec<C>,
+    odd: Vec<C>,
+    level: u32,
+    images: impl Fn(&[C], u32) -> Vec<C>,
+) -> Vec<C> {
+    let k = ring.n() >> level;
+    let add_multiples = |to: &mut [C], factor: i64| {
+        if odd.is_empty() {
+            return;
+        }
+        let monomial = ring.monomial(all, k, factor);
+        to.par_iter_mut().zip(&odd).for_each(|(to, odd)| {
+            for (to, odd) in to.polys_mut().into_iter().zip(odd.polys()) {
+                ring.mul_add_assign(to, odd, &monomial);
+            }
+        });
     };
-    merger.merge(parts).expect("at least one symbol")
+    let mut differences = even;
+    add_multiples(&mut differences, -1);
+    let mut joined = images(&differences, level);
+    joined
+        .par_iter_mut()
+        .zip(&differences)
+        .for_each(|(joined, difference)| {
+            for (joined, difference) in joined.polys_mut().into_iter().zip(difference.polys()) {
+                ring.add_assign(joined, difference);
+            }
+        });
+    add_multiples(&mut joined, 2);
+    joined
 }
 
 /// A ciphertext as its polynomials.
-trait Ciphertext: Send {
+trait Ciphertext: Send + Sync {
     fn polys(&self) -> Vec<&Poly<Eval>>;
     fn polys_mut(&mut self) -> Vec<&mut Poly<Eval>>;
 }
@@ -99,67 +137,5 @@ impl Ciphertext for SharedRlwe<Eval> {
 
     fn polys_mut(&mut self) -> Vec<&mut Poly<Eval>> {
         self.bodies.iter_mut().chain([&mut self.mask]).collect()
-    }
-}
-
-/// Merges ciphertexts whose wanted coefficients lie at multiples of the stride (Chen, Dai, Kim,
-/// Song 2021, stopped above the leaves): the automorphisms cancel all other coefficients.
-struct Merger<'a, F> {
-    ring: &'a Ring,
-    /// The image of a ciphertext by the key of a level.
-    image: F,
-    /// The key level of the first joins, of two symbols each.
-    first_level: u32,
-    /// `-X^(2^i)` and `2 X^(2^i)`, as many as joins with an odd part need.
-    monomials: Vec<[Poly<Eval>; 2]>,
-}
-
-impl<F> Merger<'_, F> {
-    /// Merges parts, as many as a power of two; `None` where all of them are.
-    fn merge<C: Ciphertext>(&self, parts: Vec<Option<C>>) -> Option<C>
-    where
-        F: Fn(&C, u32) -> C + Sync,
-    {
-        if parts.len() == 1 {
-            return parts.into_iter().next().expect("one part");
-        }
-        let levels = parts.len().trailing_zeros();
-        let (mut even, mut odd) = (Vec::new(), Vec::new());
-        for (i, part) in parts.into_iter().enumerate() {
-            if i % 2 == 0 {
-                even.push(part)
-            } else {
-                odd.push(part)
-            }
-        }
-        let (even, odd) = parallel::join(|| self.merge(even), || self.merge(odd));
-        Some(self.join(even?, odd, self.first_level + levels - 1))
-    }
-
-    /// `E + X^k O + sigma(E - X^k O)`, `k = n' / 2^level`. The sum is the difference and `2 X^k O`.
-    fn join<C: Ciphertext>(&self, even: C, odd: Option<C>, level: u32) -> C
-    where
-        F: Fn(&C, u32) -> C,
-    {
-        let ring = self.ring;
-        let k = ring.n() >> level;
-        let mut difference = even;
-        if let Some(odd) = &odd {
-            let [negative, _] = &self.monomials[k.ilog2() as usize];
-            for (difference, odd) in difference.polys_mut().into_iter().zip(odd.polys()) {
-                ring.mul_add_assign(difference, odd, negative);
-            }
-        }
-        let mut joined = (self.image)(&difference, level);
-        for (joined, difference) in joined.polys_mut().into_iter().zip(difference.polys()) {
-            ring.add_assign(joined, difference);
-        }
-        if let Some(odd) = &odd {
-            let [_, twice] = &self.monomials[k.ilog2() as usize];
-            for (joined, odd) in joined.polys_mut().into_iter().zip(odd.polys()) {
-                ring.mul_add_assign(joined, odd, twice);
-            }
-        }
-        joined
     }
 }

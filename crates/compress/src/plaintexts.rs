@@ -1,18 +1,26 @@
 //! Encoded plaintexts of symbols, laid out so that rotations are shifted reads.
 
-use crate::{Setting, SumsShape};
+use crate::{Setting, SumsShape, away};
+use omr_bgv::Plain;
 use omr_ring::parallel::*;
-use omr_ring::{AlignedVec, Blocks};
+use omr_ring::{AlignedVec, Blocks, Eval, Poly};
 
 /// The encoded plaintexts of some symbols, in slot order, each slot row followed by its own
 /// beginning, so that a rotation of up to `pad` slots is a shifted read. Kept and overwritten:
 /// fresh pages are dear.
 pub struct Plaintexts {
-    /// For each symbol: by class, limb and slot row.
-    symbols: Blocks,
+    data: Data,
     limbs: usize,
     half: usize,
     pad: usize,
+}
+
+/// The place of plaintexts: this process's memory, or that of the small ring's backend.
+enum Data {
+    /// For each symbol: by class, limb and slot row.
+    Here(Blocks),
+    /// For each symbol by class; as many as were encoded.
+    Away(Vec<Vec<Poly<Eval>>>),
 }
 
 impl Plaintexts {
@@ -20,8 +28,13 @@ impl Plaintexts {
     pub fn new(setting: Setting, shape: SumsShape, count: usize) -> Self {
         let (half, pad) = (setting.small().n() / 2, pad(shape));
         let words = Self::words(setting, shape);
+        let data = if setting.small().backend().is_some() {
+            Data::Away(Vec::new())
+        } else {
+            Data::Here(Blocks::any(count, words))
+        };
         Self {
-            symbols: Blocks::any(count, words),
+            data,
             limbs: setting.sum_primes,
             half,
             pad,
@@ -41,18 +54,22 @@ impl Plaintexts {
     /// Panics: when a column lacks a place.
     pub fn encode(&mut self, setting: Setting, order: &[u32], columns: &[&[u32]]) {
         let (n, half, pad) = (setting.small().n(), self.half, self.pad);
+        let symbols = match &mut self.data {
+            Data::Here(symbols) => symbols,
+            Data::Away(symbols) => {
+                *symbols = encoded_away(setting, order, columns);
+                return;
+            }
+        };
         let scratch = || (AlignedVec::zeroed(n), AlignedVec::zeroed(n), vec![0u32; n]);
-        let symbols: Vec<&mut [u32]> = self.symbols.halves_mut().collect();
+        let symbols: Vec<&mut [u32]> = symbols.halves_mut().collect();
         symbols.into_par_iter().zip(columns).for_each_init(
             scratch,
             |(values, row, coeffs), (out, column)| {
                 let (ring, plain) = (setting.small(), setting.small_plain);
                 let of_class = 2 * self.limbs * (half + pad);
                 for (order, out) in order.chunks(n).zip(out.chunks_mut(of_class)) {
-                    for (value, &place) in values.iter_mut().zip(order) {
-                        *value = column[place as usize].into();
-                    }
-                    plain.interpolate_into(values, coeffs);
+                    interpolate(plain, order, column, values, coeffs);
                     for (limb, out) in out.chunks_mut(2 * (half + pad)).enumerate() {
                         let (p, id) = (setting.p().value() as u32, setting.sum_prime(limb));
                         ring.kernels()
@@ -75,8 +92,65 @@ impl Plaintexts {
     pub(crate) fn read(&self, index: usize, place: Place, from: usize, len: usize) -> &[u32] {
         let Place { class, limb, row } = place;
         let start = ((class * self.limbs + limb) * 2 + row) * (self.half + self.pad) + from;
-        &self.symbols.halves(index)[start..start + len]
+        let Data::Here(symbols) = &self.data else {
+            panic!("plaintexts in this process's memory");
+        };
+        &symbols.halves(index)[start..start + len]
     }
+
+    /// Returns the first symbols of those encoded, by class, in a backend's memory.
+    ///
+    /// Panics: if there are fewer, or they lie in this process's memory.
+    pub(crate) fn there(&self, symbols: usize) -> &[Vec<Poly<Eval>>] {
+        match &self.data {
+            Data::Here(_) => panic!("plaintexts in a backend's memory"),
+            Data::Away(all) => &all[..symbols],
+        }
+    }
+}
+
+/// Interpolates the values of a column at the places of a class; `values` is working memory.
+fn interpolate(
+    plain: &Plain,
+    order: &[u32],
+    column: &[u32],
+    values: &mut [u64],
+    coefficients: &mut [u32],
+) {
+    for (value, &place) in values.iter_mut().zip(order) {
+        *value = column[place as usize].into();
+    }
+    plain.interpolate_into(values, coefficients);
+}
+
+/// Returns the plaintexts of columns by class in a backend's memory.
+fn encoded_away(setting: Setting, order: &[u32], columns: &[&[u32]]) -> Vec<Vec<Poly<Eval>>> {
+    let (n, classes) = (setting.small().n(), setting.classes());
+    let coefficients: Vec<Vec<u32>> = (0..columns.len() * classes)
+        .into_par_iter()
+        .map_init(
+            || AlignedVec::zeroed(n),
+            |values, place| {
+                let (column, class) = (columns[place / classes], place % classes);
+                let order = &order[class * n..][..n];
+                let mut coefficients = vec![0; n];
+                interpolate(
+                    setting.small_plain,
+                    order,
+                    column,
+                    values,
+                    &mut coefficients,
+                );
+                coefficients
+            },
+        )
+        .collect();
+    let polys: Vec<&[u32]> = coefficients.iter().map(Vec::as_slice).collect();
+    let mut encoded = away::encoded(&setting, &polys).into_iter();
+    columns
+        .iter()
+        .map(|_| encoded.by_ref().take(classes).collect())
+        .collect()
 }
 
 /// The place of a slot row in the plaintexts of a symbol.

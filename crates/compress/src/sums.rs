@@ -1,5 +1,6 @@
 //! Products of plaintexts with the codes, summed over batches, then packed.
 
+use crate::away;
 use crate::merge::pack;
 use crate::pieces::Pieces;
 use crate::plaintexts::Place;
@@ -18,21 +19,32 @@ const TERMS: usize = 64;
 /// Piece by piece, then symbol, then body and mask.
 pub struct Sums<'a> {
     setting: Setting<'a>,
-    pieces: Blocks,
     cut: Pieces,
     symbols: usize,
+    data: Data,
+}
+
+/// The place of sums: this process's memory, piece by piece, or that of the small ring's backend, symbol by symbol.
+enum Data {
+    Here(Blocks),
+    Away(Vec<Rlwe>),
 }
 
 impl<'a> Sums<'a> {
     /// Returns empty sums of `symbols` symbols, those of one ciphertext.
     pub fn new(setting: Setting<'a>, symbols: usize) -> Self {
-        let cut = Pieces::new(setting);
-        let words = symbols * 2 * cut.len();
+        let (cut, ring) = (Pieces::new(setting), setting.small());
+        let data = if ring.backend().is_some() {
+            let basis = setting.sum_basis();
+            Data::Away((0..symbols).map(|_| Rlwe::zero(ring, &basis)).collect())
+        } else {
+            Data::Here(Blocks::zeroed(cut.count(), symbols * 2 * cut.len()))
+        };
         Self {
             setting,
-            pieces: Blocks::zeroed(cut.count(), words),
             cut,
             symbols,
+            data,
         }
     }
 
@@ -42,7 +54,14 @@ impl<'a> Sums<'a> {
     /// Panics: when `plaintexts` or these sums have fewer symbols.
     pub fn add(&mut self, codes: &Codes, plaintexts: &Plaintexts, to: Range<usize>) {
         let (setting, cut, size) = (self.setting, self.cut, 2 * self.cut.len());
-        let pieces: Vec<&mut [u64]> = self.pieces.iter_mut().collect();
+        let pieces = match &mut self.data {
+            Data::Here(pieces) => pieces,
+            Data::Away(sums) => {
+                let plaintexts = plaintexts.there(to.len());
+                return away::add(&setting, codes.there(), plaintexts, &sums[to]);
+            }
+        };
+        let pieces: Vec<&mut [u64]> = pieces.iter_mut().collect();
         pieces
             .into_par_iter()
             .enumerate()
@@ -59,7 +78,16 @@ impl<'a> Sums<'a> {
     pub fn add_codes(&mut self, codes: &Codes, symbol: usize) {
         assert!(symbol < self.symbols, "symbol {symbol} of {}", self.symbols);
         let (setting, cut, len) = (self.setting, self.cut, self.cut.len());
-        let pieces: Vec<&mut [u64]> = self.pieces.iter_mut().collect();
+        let pieces = match &mut self.data {
+            Data::Here(pieces) => pieces,
+            Data::Away(sums) => {
+                for code in codes.there().iter().flatten() {
+                    sums[symbol].add_assign(setting.small(), code);
+                }
+                return;
+            }
+        };
+        let pieces: Vec<&mut [u64]> = pieces.iter_mut().collect();
         pieces
             .into_par_iter()
             .enumerate()
@@ -80,6 +108,10 @@ impl<'a> Sums<'a> {
     /// One ciphertext a symbol, to be packed.
     pub fn ciphertexts(self) -> Vec<Rlwe> {
         let (setting, packing) = (self.setting, self.setting.packing);
+        let pieces = match self.data {
+            Data::Here(pieces) => pieces,
+            Data::Away(sums) => return away::ciphertexts(&setting, sums),
+        };
         let basis = setting.sum_basis();
         let switch = Switch::new(packing.small, &basis, &packing.small_basis(), packing.p);
         let positions = setting.small_plain.order().positions();
@@ -89,7 +121,7 @@ impl<'a> Sums<'a> {
             .map(|symbol| {
                 let part = |part: usize| -> Poly<Eval> {
                     let mut poly = Poly::zero(setting.small(), &basis);
-                    for (index, piece) in self.pieces.iter().enumerate() {
+                    for (index, piece) in pieces.iter().enumerate() {
                         let (limb, start) = self.cut.slot(index);
                         let from = (2 * symbol + part) * len;
                         let row = poly.row_mut(limb);

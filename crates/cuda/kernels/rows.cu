@@ -82,3 +82,55 @@ KERNEL(lift, THREADS) {
     WORDS(own[2])[AT] = reduced(m, x > p / 2 ? x + (raised - p) : x);
   END
 }
+
+/* Symbols that a thread of the next kernel adds up. */
+#define SYMBOLS 4
+
+DEVICE void add_short_product(struct sum *s, u64 a, u64 b) {
+  HOLDS(a >> 31 == 0 && b >> 31 == 0, "residues of short primes");
+  const u64 product = (u64)(u32)a * (u32)b, before = s->low;
+  s->low = before + product;
+  s->high += s->low < before;
+}
+
+/* Sums of products of rows of two halves: to word c of half r of each symbol's sums, products of word c of half r of each
+ * term with word c + turn of half r ^ sign of the symbol's row of the term's class. Grid: words; groups of symbols.
+ *
+ * call: 0 primes, 1 prime, 2 log2 of half a row, 3 turns, 4 classes, 5 symbols; then for each term, by sign, turn and
+ * class: body, mask; then for each symbol: its row of each class, its sum with bodies, that with masks. */
+KERNEL(turned, THREADS) {
+  const struct prime m = prime_at(call[0], call[1]);
+  const u64 half = (u64)1 << call[2], turns = call[3], classes = call[4];
+  const u64 first = SYMBOLS * (u64)ROW, last = call[5] - 1, size = classes + 2;
+  const u64 *terms = call + 6, *symbols = terms + 4 * turns * classes;
+  PHASE
+    const u64 column = AT & (half - 1);
+    const u64 *own[SYMBOLS];
+    struct sum s[2 * SYMBOLS];
+    UNROLL for (u32 k = 0; k < SYMBOLS; k++) {
+      /* The last symbol takes the place of those that are missing. */
+      own[k] = symbols + size * (first + k < last ? first + k : last);
+      UNROLL for (u32 part = 0; part < 2; part++) {
+        s[2 * k + part].low = WORDS(own[k][classes + part])[AT];
+        s[2 * k + part].high = 0;
+      }
+    }
+    for (u64 sign = 0; sign < 2; sign++)
+      for (u64 turn = 0; turn < turns; turn++) {
+        const u64 from = ((AT & half) ^ (sign ? half : 0)) + ((column + turn) & (half - 1));
+        for (u64 u = 0; u < classes; u++) {
+          const u64 *term = terms + 2 * ((sign * turns + turn) * classes + u);
+          const u64 body = WORDS(term[0])[AT], mask = WORDS(term[1])[AT];
+          UNROLL for (u32 k = 0; k < SYMBOLS; k++) {
+            const u64 x = WORDS(own[k][u])[from];
+            add_short_product(&s[2 * k], body, x);
+            add_short_product(&s[2 * k + 1], mask, x);
+          }
+        }
+      }
+    UNROLL for (u32 k = 0; k < SYMBOLS; k++)
+      if (first + k <= last)
+        UNROLL for (u32 part = 0; part < 2; part++)
+          WORDS(own[k][classes + part])[AT] = reduced_sum(m, s[2 * k + part]);
+  END
+}

@@ -4,7 +4,7 @@ use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
 use omr_ring::{
     At, Backend, ConversionNumbers, Modulus, Ring, RowConversion, RowLift, RowProducts, RowSum,
-    RowTransform,
+    RowTransform, TurnedProducts,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,17 +14,19 @@ const SOURCES: usize = 44;
 
 /// Number of threads in a block of kernels of single words.
 const THREADS: usize = 256;
+/// Number of symbols whose sums with turned rows a thread makes: `SYMBOLS` of `kernels/rows.cu`.
+const SYMBOLS: usize = 4;
 /// Number of threads in a block of kernels that convert.
 const CONVERTING: usize = 128;
 
 /// Supported dimensions of transforms: each of the two halves of a transform has 4 to 8 levels.
-const DIMENSIONS: std::ops::RangeInclusive<usize> = 1 << 9..=1 << 16;
+const DIMENSIONS: std::ops::RangeInclusive<usize> = 1 << 8..=1 << 16;
 
 /// A ring's tables in a machine's memory, and a pool of memory for its polynomials.
 pub struct CudaRing {
     machine: Arc<dyn Machine>,
     arithmetic: Arithmetic,
-    pool: Pool,
+    pool: Arc<Pool>,
     n: usize,
     moduli: Vec<Modulus>,
     /// `n^-1` modulo each prime.
@@ -55,13 +57,28 @@ fn by_prime(rows: &mut [(&RowTransform<'_>, [u64; 2])]) {
 impl CudaRing {
     /// Writes a ring's tables to a machine: 16 or 32 bytes for each prime and coefficient.
     ///
-    /// Errors: those of the machine.   Panics: for dimensions outside 512 to 65,536.
+    /// Errors: those of the machine.   Panics: for dimensions outside 256 to 65,536.
     pub fn new(machine: Arc<dyn Machine>, ring: &Ring) -> Result<Self, MachineError> {
+        let pool = Arc::new(Pool::new(machine.clone()));
+        Self::with_pool(machine, pool, ring)
+    }
+
+    /// Writes another ring's tables to the machine of this one. Both share the memory that neither uses.
+    ///
+    /// Errors, panics: as [`CudaRing::new`].
+    pub fn beside(&self, ring: &Ring) -> Result<Self, MachineError> {
+        Self::with_pool(self.machine.clone(), self.pool.clone(), ring)
+    }
+
+    fn with_pool(
+        machine: Arc<dyn Machine>,
+        pool: Arc<Pool>,
+        ring: &Ring,
+    ) -> Result<Self, MachineError> {
         let n = ring.n();
-        assert!(DIMENSIONS.contains(&n), "a dimension from 512 to 65,536");
+        assert!(DIMENSIONS.contains(&n), "a dimension from 256 to 65,536");
         let ids = 0..ring.everything().len();
         let moduli: Vec<Modulus> = ids.clone().map(|id| *ring.modulus(id)).collect();
-        let pool = Pool::new(machine.clone());
         let primes: Vec<u64> = moduli.iter().flat_map(calls::prime).collect();
         let arithmetic = machine.arithmetic();
         let of_prime = 2 * n * calls::factor_words(arithmetic);
@@ -145,15 +162,16 @@ impl CudaRing {
         if let Some(&address) = lock(&self.permutations).get(&key) {
             return Ok(address);
         }
-        let address = self.halves(index)?;
+        let address = self.halves(&[index])?;
         // If two threads write them at once, both copies are right, and one of them is used.
         Ok(*lock(&self.permutations).entry(key).or_insert(address))
     }
 
-    /// Writes halves of words to new memory.
-    fn halves(&self, halves: &[u32]) -> Result<u64, MachineError> {
+    /// Writes rows of halves of words to new memory, one after another.
+    fn halves(&self, rows: &[&[u32]]) -> Result<u64, MachineError> {
         let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
-        let words: Vec<u64> = halves.chunks_exact(2).map(pair).collect();
+        let pairs = rows.iter().flat_map(|row| row.chunks_exact(2));
+        let words: Vec<u64> = pairs.map(pair).collect();
         let address = self.pool.take(words.len())?;
         self.machine.write(address, &words)?;
         Ok(address)
@@ -262,18 +280,33 @@ impl Backend for CudaRing {
         self.launch(Kernel::Permute, self.words(rows.len(), THREADS), &call);
     }
 
+    fn turned_products(&self, sums: &TurnedProducts<'_>) {
+        let terms = 2 * sums.turns * sums.classes;
+        assert_eq!(
+            sums.terms.len(),
+            terms,
+            "a term for each sign, turn and class"
+        );
+        assert!(
+            sums.symbols
+                .iter()
+                .all(|symbol| symbol.rows.len() == sums.classes),
+            "a row for each class"
+        );
+        let call = calls::turned(self.tables[0], self.n.ilog2() - 1, sums);
+        let groups = sums.symbols.len().div_ceil(SYMBOLS);
+        self.launch(Kernel::Turned, self.words(groups, THREADS), &call);
+    }
+
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]) {
-        let own: Vec<u64> = polynomials
-            .iter()
-            .map(|coefficients| self.attempt(|| self.halves(coefficients)))
-            .collect();
+        let own = self.attempt(|| self.halves(polynomials));
         let mut call = vec![self.tables[0], p.into()];
         for row in rows {
-            call.extend([row.prime as u64, own[row.polynomial], row.to.address()]);
+            let from = own + 4 * (self.n * row.polynomial) as u64;
+            call.extend([row.prime as u64, from, row.to.address()]);
         }
         self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
-        own.into_iter()
-            .for_each(|address| self.give(address, self.n / 2));
+        self.give(own, self.n / 2 * polynomials.len());
     }
 }
 

@@ -1,7 +1,9 @@
 //! The arguments of kernels, in the layout that the comments in `kernels/` describe.
 
 use crate::Arithmetic;
-use omr_ring::{ConversionNumbers, Modulus, RowConversion, RowProducts, RowSum, RowTransform};
+use omr_ring::{
+    ConversionNumbers, Modulus, RowConversion, RowProducts, RowSum, RowTransform, TurnedProducts,
+};
 
 /// Returns `floor(2^64 w / q)`.
 pub(crate) fn quotient(m: &Modulus, w: u64) -> u64 {
@@ -123,5 +125,23 @@ pub(crate) fn conversions(
     call.extend(numbers.inverse.iter().map(|x| x.to_bits()));
     call.extend(numbers.targets.iter().map(|&prime| prime as u64));
     call.extend(numbers.coefficients.iter().flatten());
+    call
+}
+
+/// Returns the argument of sums of products with turned rows of `2^(log_half + 1)` words.
+pub(crate) fn turned(primes: u64, log_half: u32, sums: &TurnedProducts<'_>) -> Vec<u64> {
+    let numbers = [sums.prime, sums.turns, sums.classes, sums.symbols.len()];
+    let [prime, turns, classes, symbols] = numbers.map(|number| number as u64);
+    let mut call = vec![primes, prime, log_half.into(), turns, classes, symbols];
+    call.extend(sums.terms.iter().flatten().map(|row| row.address()));
+    for symbol in &sums.symbols {
+        call.extend(
+            symbol
+                .rows
+                .iter()
+                .chain(&symbol.to)
+                .map(|row| row.address()),
+        );
+    }
     call
 }

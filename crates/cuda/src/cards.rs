@@ -95,8 +95,8 @@ fn of_set<T>(
 pub struct Cards {
     choice: Choice,
     card: Result<Arc<dyn Machine>, String>,
-    /// Tables of SophOMR's rings.
-    rings: BySet<CudaRing>,
+    /// Tables of SophOMR's large and small rings.
+    rings: BySet<[Arc<CudaRing>; 2]>,
     /// Tables of InstantOMR's rings.
     messages: BySet<MessageRing>,
 }
@@ -220,10 +220,13 @@ impl Cards {
         set: &ParamSet,
     ) -> Result<BackendEngine, CardsError> {
         let params = set.sophomr()?;
-        let ring = of_set(&self.rings, params.name(), || {
-            CudaRing::new(card.clone(), &params.ring)
+        let rings = of_set(&self.rings, params.name(), || {
+            let large = CudaRing::new(card.clone(), &params.ring)?;
+            let small = large.beside(&params.small)?;
+            Ok([large, small].map(Arc::new))
         })?;
-        Ok(BackendEngine::new(params, ring))
+        let [large, small] = (*rings).clone();
+        Ok(BackendEngine::new(params, large, small))
     }
 }
 

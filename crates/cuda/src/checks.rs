@@ -7,7 +7,8 @@ pub use messages::messages;
 use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use omr_ring::{
-    Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, Switch, primes_below,
+    At, Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, Switch, TurnedProducts,
+    TurnedSymbol, primes_below,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -109,7 +110,7 @@ impl Pair {
 ///
 /// Errors: the first difference; those of the machine.
 pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
-    for log in 9..=16 {
+    for log in 8..=16 {
         let n = 1 << log;
         let prime = |bits| Ok(primes_below(bits, n, 1, &[])?[0]);
         let primes: Vec<u64> = [31, 37, 44, 49, 50]
@@ -122,6 +123,7 @@ pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
         for _ in 0..2 {
             transforms(&mut pair)?;
             sums(&mut pair)?;
+            turned(&mut pair)?;
         }
         watch
             .failure()
@@ -232,6 +234,76 @@ fn sums(pair: &mut Pair) -> Result<(), CheckError> {
     Ok(())
 }
 
+/// Returns the rows modulo the first prime.
+fn first_rows(polys: &[Poly<Eval>; 2]) -> [At<'_>; 2] {
+    polys.each_ref().map(|poly| poly.at(0))
+}
+
+/// Checks sums of products with turned rows, modulo the prime of 31 bits.
+fn turned(pair: &mut Pair) -> Result<(), CheckError> {
+    const TURNS: usize = 3;
+    const CLASSES: usize = 2;
+    const TERMS: usize = 2 * TURNS * CLASSES;
+    const SYMBOLS: usize = 6;
+    let (n, basis) = (pair.here.n(), Basis::new([0]));
+    let m = *pair.here.modulus(0);
+    // Bodies and the first symbol's rows are the largest: their sums exceed 64 bits.
+    let mut row = |is_largest: bool| -> Poly<Eval> {
+        let mut poly = pair.poly(&basis);
+        if is_largest {
+            poly.row_mut(0).fill(m.value() - 1);
+        }
+        poly
+    };
+    let terms: Vec<[Poly<Eval>; 2]> = (0..TERMS).map(|_| [row(true), row(false)]).collect();
+    let rows: Vec<Vec<Poly<Eval>>> = (0..SYMBOLS)
+        .map(|symbol| (0..CLASSES).map(|_| row(symbol == 0)).collect())
+        .collect();
+    let sums: Vec<[Poly<Eval>; 2]> = (0..SYMBOLS).map(|_| [row(true), row(false)]).collect();
+
+    let away = |poly: &Poly<Eval>| pair.away(poly);
+    let both = |polys: &[Poly<Eval>; 2]| polys.each_ref().map(away);
+    let terms_away: Vec<_> = terms.iter().map(both).collect();
+    let rows_away: Vec<Vec<_>> = rows
+        .iter()
+        .map(|rows| rows.iter().map(away).collect())
+        .collect();
+    let sums_away: Vec<_> = sums.iter().map(both).collect();
+    let symbols = rows_away.iter().zip(&sums_away);
+    let products = TurnedProducts {
+        prime: 0,
+        turns: TURNS,
+        classes: CLASSES,
+        terms: terms_away.iter().map(first_rows).collect(),
+        symbols: symbols
+            .map(|(rows, sums)| TurnedSymbol {
+                rows: rows.iter().map(|row| row.at(0)).collect(),
+                to: first_rows(sums),
+            })
+            .collect(),
+    };
+    let backend = pair.away.backend().expect("a ring on a machine");
+    backend.turned_products(&products);
+    drop(products);
+
+    let half = n / 2;
+    for ((mut expected, rows), found) in sums.into_iter().zip(&rows).zip(sums_away) {
+        for (part, (expected, found)) in expected.iter_mut().zip(found).enumerate() {
+            for (place, sum) in expected.row_mut(0).iter_mut().enumerate() {
+                for (number, term) in terms.iter().enumerate() {
+                    let (class, turn) = (number % CLASSES, number / CLASSES % TURNS);
+                    let other = (place / half) ^ (number / CLASSES / TURNS);
+                    let from = other * half + (place + turn) % half;
+                    let product = m.mul(term[part].row(0)[place], rows[class].row(0)[from]);
+                    *sum = m.add(*sum, product);
+                }
+            }
+            pair.same("sums of products with turned rows", expected, found)?;
+        }
+    }
+    Ok(())
+}
+
 /// Checks switches from each basis of a ring to the next.
 ///
 /// Errors: the first difference; those of the machine.
@@ -246,8 +318,13 @@ pub fn switches(
     for levels in levels.windows(2) {
         let a = pair.poly::<Eval>(levels[0]);
         let switch = Switch::new(&pair.here, levels[0], levels[1], p);
+        let here = switch.apply(&pair.here, &a);
         let away = switch.apply(&pair.away, &pair.away(&a));
-        pair.same("a level", &switch.apply(&pair.here, &a), away)?;
+        pair.same("a level", &here, away)?;
+        let both = [pair.away(&a), pair.away(&a)];
+        for away in switch.apply_all(&pair.away, &both.each_ref()) {
+            pair.same("levels together", &here, away)?;
+        }
     }
     watch
         .failure()

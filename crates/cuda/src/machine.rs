@@ -57,6 +57,8 @@ pub enum Kernel {
     Permute,
     /// Small residues modulo primes.
     Lift,
+    /// Sums of products with turned rows.
+    Turned,
     /// Blind rotations with one digit, four in a block.
     RotateOne,
     /// Blind rotations with two digits, two in a block.
@@ -73,7 +75,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::ForwardFirst(Arithmetic::Whole),
         Self::ForwardSecond(Arithmetic::Whole),
         Self::InverseFirst(Arithmetic::Whole),
@@ -87,6 +89,7 @@ impl Kernel {
         Self::Convert,
         Self::Permute,
         Self::Lift,
+        Self::Turned,
         Self::RotateOne,
         Self::RotateTwo,
         Self::Trace,
@@ -119,6 +122,7 @@ impl Kernel {
             Self::Convert => "convert",
             Self::Permute => "permute",
             Self::Lift => "lift",
+            Self::Turned => "turned",
             Self::RotateOne => "rotate_one",
             Self::RotateTwo => "rotate_two",
             Self::Trace => "trace",
@@ -132,7 +136,12 @@ impl Kernel {
     #[cfg(any(feature = "driver", feature = "emulated"))]
     pub(crate) const fn source(self) -> usize {
         match self {
-            Self::Combine | Self::Multiply | Self::Convert | Self::Permute | Self::Lift => 0,
+            Self::Combine
+            | Self::Multiply
+            | Self::Convert
+            | Self::Permute
+            | Self::Lift
+            | Self::Turned => 0,
             Self::ForwardFirst(arithmetic)
             | Self::ForwardSecond(arithmetic)
             | Self::InverseFirst(arithmetic)

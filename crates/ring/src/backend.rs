@@ -65,6 +65,9 @@ pub trait Backend: Send + Sync {
     /// Makes rows whose word i is word `index[i]` of another row. `key` names the permutation.
     fn permute(&self, key: usize, index: &[u32], rows: &[(At<'_>, At<'_>)]);
 
+    /// Adds sums of products of rows in slot order, some of them turned.
+    fn turned_products(&self, sums: &TurnedProducts<'_>);
+
     /// Writes polynomials with coefficients modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]);
 }
@@ -173,6 +176,33 @@ pub struct RowConversion<'a> {
     pub from: Vec<At<'a>>,
     /// Written.
     pub to: Vec<At<'a>>,
+}
+
+/// Sums of products of rows of two halves, which are the slot rows, in slot order. To word c of half r of the sums of a
+/// symbol, the products of word c of half r of each term with word `c + i` of half `r xor sign` of the symbol's row for
+/// the term's class are added, modulo a prime below 2^31.
+#[derive(Clone, Debug)]
+pub struct TurnedProducts<'a> {
+    /// The prime.
+    pub prime: usize,
+    /// Number of turns i, from 0 on.
+    pub turns: usize,
+    /// Number of classes.
+    pub classes: usize,
+    /// Rows of the terms, each a body and a mask; the term of `sign` (0 or 1), turn i and a class is number
+    /// `(sign turns + i) classes + class`.
+    pub terms: Vec<[At<'a>; 2]>,
+    /// Rows of the symbols, and their sums with bodies and masks.
+    pub symbols: Vec<TurnedSymbol<'a>>,
+}
+
+/// The rows of a symbol, and its sums.
+#[derive(Clone, Debug)]
+pub struct TurnedSymbol<'a> {
+    /// Read, by class.
+    pub rows: Vec<At<'a>>,
+    /// Written: the sums with bodies and those with masks.
+    pub to: [At<'a>; 2],
 }
 
 /// A polynomial, by number, and the row that takes it modulo a prime.

@@ -2,7 +2,10 @@
 
 use crate::parallel::*;
 use crate::update::Update;
-use crate::{Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion};
+use crate::{
+    Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion, RowSum,
+    RowTransform,
+};
 
 /// Coefficients handled at a time, so that all source rows of the piece stay in the first-level
 /// cache.
@@ -234,18 +237,81 @@ impl Switch {
             Update::InverseOf(a.source(id), self.conversion.weight(id))
         });
         let mut out = ring.forward(self.conversion.apply_poly(ring, &rest));
-        // (N x - d) / D as (d / N - x) (-N / D).
         ring.update(&mut out, |id| {
             if a.basis().contains(id) {
-                let m = ring.modulus(id);
-                let unit = m.inv(ring.product_mod(&self.dropped, m));
-                let factor = m.mul(unit, ring.product_mod(&self.added, m));
-                Update::SubScale(a.source(id), m.neg(factor))
+                Update::SubScale(a.source(id), self.kept_factor(ring, id))
             } else {
                 Update::Keep
             }
         });
         out
+    }
+
+    /// Switches polynomials together.
+    pub fn apply_all(&self, ring: &Ring, polys: &[&Poly<Eval>]) -> Vec<Poly<Eval>> {
+        match ring.backend() {
+            Some(backend) if !self.dropped.is_empty() => {
+                self.apply_all_away(ring, &**backend, polys)
+            }
+            _ => polys.iter().map(|a| self.apply(ring, a)).collect(),
+        }
+    }
+
+    /// Switches polynomials in a backend's memory, each step for all of them.
+    fn apply_all_away(
+        &self,
+        ring: &Ring,
+        backend: &dyn Backend,
+        polys: &[&Poly<Eval>],
+    ) -> Vec<Poly<Eval>> {
+        let rest: Vec<Poly<Coeff>> = polys
+            .iter()
+            .map(|_| Poly::scratch(ring, &self.dropped))
+            .collect();
+        let out: Vec<Poly<Eval>> = polys
+            .iter()
+            .map(|_| Poly::scratch(ring, &self.to))
+            .collect();
+        let (mut inverse, mut groups) = (Vec::new(), Vec::new());
+        let (mut forward, mut sums) = (Vec::new(), Vec::new());
+        for ((&a, rest), out) in polys.iter().zip(&rest).zip(&out) {
+            for &prime in self.dropped.ids() {
+                let (from, to) = (a.at(prime), rest.at(prime));
+                let row = RowTransform { prime, from, to };
+                inverse.push((row, self.conversion.weight(prime)));
+            }
+            groups.push(RowConversion {
+                from: self.dropped.ids().iter().map(|&id| rest.at(id)).collect(),
+                to: self.to.ids().iter().map(|&id| out.at(id)).collect(),
+            });
+            for &prime in self.to.ids() {
+                let to = out.at(prime);
+                forward.push(RowTransform::in_place(prime, to));
+                if a.basis().contains(prime) {
+                    let (m, c) = (ring.modulus(prime), self.kept_factor(ring, prime));
+                    sums.push(RowSum {
+                        prime,
+                        to,
+                        terms: vec![(c, to), (m.neg(c), a.at(prime))],
+                        constant: 0,
+                    });
+                }
+            }
+        }
+        backend.inverse(&inverse);
+        self.conversion.apply_away(backend, &groups);
+        backend.forward(&forward);
+        if !sums.is_empty() {
+            backend.combine(&sums);
+        }
+        out
+    }
+
+    /// Returns the factor of `d / N - x` in `(N x - d) / D` modulo a prime that stays: `-N / D`.
+    fn kept_factor(&self, ring: &Ring, prime: usize) -> u64 {
+        let m = ring.modulus(prime);
+        let unit = m.inv(ring.product_mod(&self.dropped, m));
+        m.neg(m.mul(unit, ring.product_mod(&self.added, m)))
     }
 
     /// Switches where no prime is dropped, by a multiplication alone.

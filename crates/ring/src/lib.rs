@@ -28,7 +28,7 @@ mod xof;
 pub use automorphism::{Automorphism, SlotOrder};
 pub use backend::{
     At, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowSum, RowTransform,
-    Watch, Wiper,
+    TurnedProducts, TurnedSymbol, Watch, Wiper,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

@@ -28,6 +28,12 @@ impl Rlwe {
         self.c0.basis()
     }
 
+    /// Returns the ciphertext in this process's memory.
+    #[must_use]
+    pub fn here(self) -> Self {
+        Self::new(self.c0.here(), self.c1.here())
+    }
+
     /// Adds another one under the same secret. Panics: when it lacks one of its primes.
     pub fn add_assign(&mut self, ring: &Ring, other: &Self) {
         ring.add_assign(&mut self.c0, &other.c0);

@@ -39,17 +39,18 @@ impl Descent<'_> {
     fn split(&self, a: Poly<Eval>, to: &Basis) -> Vec<Poly<Eval>> {
         let step = self.large.n() / self.small.n();
         let coefficients = self.large.inverse(a).here();
+        let words = |j: usize| -> Vec<u64> {
+            let of_limb = |limb: usize| coefficients.row(limb)[j..].iter().step_by(step);
+            (0..to.len()).flat_map(of_limb).copied().collect()
+        };
         (0..step)
             .map(|j| {
-                let mut out = Poly::<Coeff>::zero(self.small, to);
-                for limb in 0..to.len() {
-                    let source = coefficients.row(limb)[j..].iter().step_by(step);
-                    out.row_mut(limb)
-                        .iter_mut()
-                        .zip(source)
-                        .for_each(|(x, &y)| *x = y);
-                }
-                self.small.forward(out)
+                let part = Poly::<Coeff>::from_rows(self.small.n(), to, words(j));
+                let part = match self.small.backend() {
+                    Some(_) => part.moved_to(self.small),
+                    None => part,
+                };
+                self.small.forward(part)
             })
             .collect()
     }

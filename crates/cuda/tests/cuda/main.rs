@@ -40,7 +40,17 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 8] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 10] = [
+    (
+        "a turn that goes beyond its half",
+        Arithmetic::Whole,
+        &[("((column + turn) & (half - 1))", "(column + turn)")],
+    ),
+    (
+        "a carry of short products that is lost",
+        Arithmetic::Whole,
+        &[("  s->high += s->low < before;", "")],
+    ),
     (
         "values that are not centred before four levels",
         Arithmetic::Floating,

@@ -1,28 +1,36 @@
-//! The SophOMR engine with the large ring's polynomials in a backend's memory.
+//! The SophOMR engine with polynomials in a backend's memory.
 
 use super::Detector;
+use super::detector::Rings;
 use super::run::check_engine;
 use crate::DetectorError;
 use crate::engine::{Engine, Loaded};
+use omr_compress::CodeTables;
 use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_protocol::{DetectionKeyError, EngineKind};
-use omr_ring::{Backend, Ring};
+use omr_ring::Backend;
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An engine that loads SophOMR's detection keys to a backend's memory.
 pub struct BackendEngine {
     params: Arc<Params>,
-    ring: Ring,
+    rings: Rings,
+    /// The tables of codes, with their constants in the backend's memory, for all detectors.
+    tables: Arc<OnceLock<CodeTables>>,
 }
 
 impl BackendEngine {
-    /// Makes an engine for keys of these parameters, on a backend that was made for their large ring.
+    /// Makes an engine for keys of these parameters, on backends that were made for their large and their small ring.
     #[must_use]
-    pub fn new(params: &Arc<Params>, backend: Arc<dyn Backend>) -> Self {
+    pub fn new(params: &Arc<Params>, large: Arc<dyn Backend>, small: Arc<dyn Backend>) -> Self {
         Self {
-            ring: params.ring.with_backend(backend),
+            rings: Rings {
+                large: params.ring.with_backend(large),
+                small: params.small.with_backend(small),
+            },
             params: params.clone(),
+            tables: Arc::default(),
         }
     }
 
@@ -30,10 +38,11 @@ impl BackendEngine {
     ///
     /// Errors: `Engine`.
     pub fn detector(&self, key: DetectionKey) -> Result<Detector, DetectorError> {
-        let watch = self.ring.watch();
-        let moved = key.moved_to(&self.ring);
-        let detector = Detector::on(self.ring.clone(), self.params.clone(), moved);
-        check_engine(&self.ring, &watch)?;
+        let watch = self.rings.watch();
+        let moved = key.moved_to(&self.rings.large, &self.rings.small);
+        let (rings, tables) = (self.rings.clone(), self.tables.clone());
+        let detector = Detector::on(rings, tables, self.params.clone(), moved);
+        check_engine(&self.rings, &watch)?;
         Ok(detector)
     }
 }

@@ -7,29 +7,43 @@ use super::range;
 use crate::bound_to::check_kind;
 use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator};
-use omr_compress::{CodeTables, Keys};
+use omr_compress::{CodeTables, Keys, Packing, Setting};
 use omr_opening::Turned;
 use omr_protocol::ClueKind;
 use omr_protocol::sophomr::{DetectionKey, Params};
-use omr_ring::{Reservation, Ring, Wiper};
+use omr_ring::{Reservation, Ring, Watch, Wiper};
 use omr_rlwe::{Descent, Rlwe};
 use std::sync::{Arc, OnceLock};
 
 /// A detection key that is ready to scan boards. It is `Send + Sync`.
 pub struct Detector {
     params: Arc<Params>,
-    /// The large ring, in whose memory the key's polynomials are.
-    ring: Ring,
+    /// The rings in whose memory the key's polynomials are.
+    rings: Rings,
     key: DetectionKey,
     /// Tables of codes, made by the first digest.
-    tables: OnceLock<CodeTables>,
+    tables: Arc<OnceLock<CodeTables>>,
     /// Memory for digests of several batches, which keep turned secrets during range checks; reserved by the first of
     /// them.
     several_batches: OnceLock<Reservation>,
     /// Memory for making digests, reserved by the first. It is dropped after everything that returns memory to it.
     memory: OnceLock<Reservation>,
-    /// Dropped after the key, because it overwrites the key's memory.
-    _wiper: Wiper,
+    /// Dropped after the key, because they overwrite the key's memory.
+    _wipers: [Wiper; 2],
+}
+
+/// The rings of a detector, whose polynomials may lie in a backend's memory.
+#[derive(Clone)]
+pub(super) struct Rings {
+    pub(super) large: Ring,
+    pub(super) small: Ring,
+}
+
+impl Rings {
+    /// Watches over work in both rings.
+    pub(super) fn watch(&self) -> [Watch; 2] {
+        [self.large.watch(), self.small.watch()]
+    }
 }
 
 impl Detector {
@@ -38,21 +52,29 @@ impl Detector {
     /// It takes the key's memory only. The first digest reserves memory for computing, about 2 GB at full size. All
     /// detectors share this memory; it is returned to the system when the last of them is dropped.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
-        let ring = params.ring.clone();
-        Self::on(ring, params, key)
+        let rings = Rings {
+            large: params.ring.clone(),
+            small: params.small.clone(),
+        };
+        Self::on(rings, Arc::default(), params, key)
     }
 
-    /// Makes a detector that computes in the memory of `ring`, the set's large ring, in which the key must be.
-    pub(super) fn on(ring: Ring, params: Arc<Params>, key: DetectionKey) -> Self {
-        let shapes = &params.lowered_shapes;
+    /// Makes a detector that computes in the memory of the set's rings, in which the key must be.
+    pub(super) fn on(
+        rings: Rings,
+        tables: Arc<OnceLock<CodeTables>>,
+        params: Arc<Params>,
+        key: DetectionKey,
+    ) -> Self {
+        let (shapes, product) = (&params.lowered_shapes, key.product);
         let lowered = DetectionKey {
-            product: key.product.with_lowered(&ring, shapes, params.p()),
+            product: product.with_lowered(&rings.large, shapes, params.p()),
             ..key
         };
         Self {
-            _wiper: ring.wiper(),
-            ring,
-            tables: OnceLock::new(),
+            _wipers: [rings.large.wiper(), rings.small.wiper()],
+            rings,
+            tables,
             memory: OnceLock::new(),
             params,
             key: lowered,
@@ -67,7 +89,7 @@ impl Detector {
 
     /// Reserves memory for digests of one batch, or of several, which keep turned secrets during range checks.
     fn reserve(&self, several_batches: bool) -> Reservation {
-        if self.ring.backend().is_some() {
+        if self.rings.large.backend().is_some() {
             return omr_ring::reserve(&[]);
         }
         MemoryPlan::new(&self.params, several_batches, rayon::current_num_threads()).reserve()
@@ -82,7 +104,7 @@ impl Detector {
     pub fn evaluator(&self) -> Evaluator<'_> {
         let params = &self.params;
         Evaluator {
-            ring: &self.ring,
+            ring: &self.rings.large,
             plain: &params.plain,
             chain: &params.chain,
             stop: None,
@@ -142,8 +164,19 @@ impl Detector {
 
     /// Returns the tables from which codes are made.
     pub(super) fn tables(&self) -> &CodeTables {
-        let make = || CodeTables::new(self.params.compression());
-        self.tables.get_or_init(make)
+        self.tables.get_or_init(|| CodeTables::new(self.setting()))
+    }
+
+    /// Returns the rings and shapes of compression, with the small ring in whose memory the detector computes.
+    pub(super) fn setting(&self) -> Setting<'_> {
+        let setting = self.params.compression();
+        Setting {
+            packing: Packing {
+                small: &self.rings.small,
+                ..setting.packing
+            },
+            ..setting
+        }
     }
 
     /// Returns the keys for compression.
@@ -155,17 +188,17 @@ impl Detector {
     pub fn ring_switch(&self, pertinent: Ciphertext) -> (Vec<Rlwe>, u64) {
         let (params, scale) = (&self.params, pertinent.scale());
         let descent = Descent {
-            large: &self.ring,
-            small: &params.small,
+            large: &self.rings.large,
+            small: &self.rings.small,
             key: &self.key.descent,
         };
         let small = descent.apply(&pertinent.into_pair(), &params.small_basis(), params.p());
         (small, scale)
     }
 
-    /// Returns the large ring, in whose memory the detector computes.
-    pub(super) fn ring(&self) -> &Ring {
-        &self.ring
+    /// Returns the rings in whose memory the detector computes.
+    pub(super) fn rings(&self) -> &Rings {
+        &self.rings
     }
 
     /// Returns the key.

@@ -5,7 +5,7 @@ mod payloads;
 
 use super::Detector;
 use super::clues::ClueBatch;
-use super::detector::{distances, turned_of};
+use super::detector::{Rings, distances, turned_of};
 use crate::error::check_len;
 use crate::runs::runs;
 use crate::source::kept_hashes;
@@ -16,7 +16,7 @@ use omr_opening::Turned;
 use omr_protocol::clue::HashesOf;
 use omr_protocol::sophomr::{Digest, DigestPlan, FinalKey, Params, Partial, PartialError};
 use omr_protocol::{ClueKind, DigestHeader, Mismatch, Placement, SEED_BYTES, Sealing, hex};
-use omr_ring::{Ring, Watch};
+use omr_ring::Watch;
 use omr_rlwe::{Rlwe, SharedKey};
 use payloads::KeptPayloads;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ impl Detector {
         self.params().name() == other.params().name()
             && self.clues() == other.clues()
             && self.key().masks == other.key().masks
-            && self.ring().shares_place_with(other.ring())
+            && self.rings().large.shares_place_with(&other.rings().large)
     }
 }
 
@@ -200,17 +200,19 @@ pub fn partials(
     Ok(outputs.into_iter().flatten().collect())
 }
 
-/// Checks that the backend of the ring has not failed.
+/// Checks that the backends of the rings have not failed.
 ///
 /// Errors: `Engine`.
-pub(super) fn check_engine(ring: &Ring, watch: &Watch) -> Result<(), DetectorError> {
-    let (Some(backend), Some(failure)) = (ring.backend(), watch.failure()) else {
-        return Ok(());
-    };
-    Err(DetectorError::Engine {
-        engine: backend.name(),
-        failure,
-    })
+pub(super) fn check_engine(rings: &Rings, watch: &[Watch; 2]) -> Result<(), DetectorError> {
+    for (ring, watch) in [&rings.large, &rings.small].into_iter().zip(watch) {
+        if let (Some(backend), Some(failure)) = (ring.backend(), watch.failure()) {
+            return Err(DetectorError::Engine {
+                engine: backend.name(),
+                failure,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A pertinency vector in the small ring, and the factor by which it is scaled.
@@ -266,15 +268,17 @@ impl<'a> Run<'a> {
     /// Errors: those of the source; `Stopped`; parameters that do not fit the circuit.
     fn partials(mut self) -> Result<Vec<PartialOutput>, DetectorError> {
         let (plan, batches) = (self.plan(), self.batches.clone());
-        let watch = self.detector.ring().watch();
+        let rings = self.detector.rings();
+        let watch = rings.watch();
         let result = self.pertinent();
-        check_engine(self.detector.ring(), &watch)?;
+        check_engine(rings, &watch)?;
         let pertinent = result?;
         let mut sums: Vec<BTreeMap<usize, Vec<Rlwe>>> = Vec::new();
         sums.resize_with(self.detectors.len(), BTreeMap::new);
         for group in plan.group_of(batches.start)..=plan.group_of(batches.end - 1) {
-            let packed = self.compress(group, &pertinent)?;
-            for (sums, packed) in sums.iter_mut().zip(packed) {
+            let result = self.compress(group, &pertinent);
+            check_engine(rings, &watch)?;
+            for (sums, packed) in sums.iter_mut().zip(result?) {
                 sums.insert(group, packed);
             }
         }

@@ -420,9 +420,9 @@ impl DetectionKey {
         }
     }
 
-    /// Returns the key with its parts of the large ring in the memory of `ring`'s polynomials.
+    /// Returns the key with its parts in the memory of the polynomials of its large and its small ring.
     #[must_use]
-    pub fn moved_to(self, ring: &Ring) -> Self {
+    pub fn moved_to(self, ring: &Ring, small: &Ring) -> Self {
         Self {
             step: self.step.moved_to(ring),
             giant: self.giant.moved_to(ring),
@@ -433,6 +433,9 @@ impl DetectionKey {
                 baby: self.opening.baby.moved_to(ring),
                 ..self.opening
             },
+            turn: self.turn.moved_to(small),
+            swap: self.swap.moved_to(small),
+            merge: self.merge.iter().map(|key| key.moved_to(small)).collect(),
             ..self
         }
     }

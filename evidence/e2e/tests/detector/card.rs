@@ -14,8 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn engine(params: &Arc<Params>, arithmetic: Arithmetic) -> BackendEngine {
-    let backend = CudaRing::new(Emulated::or_card(arithmetic), &params.ring).unwrap();
-    BackendEngine::new(params, Arc::new(backend))
+    let card = Emulated::or_card(arithmetic);
+    let large = CudaRing::new(card, &params.ring).unwrap();
+    let small = large.beside(&params.small).unwrap();
+    BackendEngine::new(params, Arc::new(large), Arc::new(small))
 }
 
 pub(crate) fn made(

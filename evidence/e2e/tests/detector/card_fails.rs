@@ -40,8 +40,9 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
     let read = || through_file(&params, &keys.detection);
     let expected = digest(&Detector::new(params.clone(), read()), &mut board).unwrap();
     let card = Emulated::new(Arithmetic::Floating);
-    let ring = CudaRing::new(card.clone(), &params.ring).unwrap();
-    let engine = BackendEngine::new(&params, Arc::new(ring));
+    let large = CudaRing::new(card.clone(), &params.ring).unwrap();
+    let small = large.beside(&params.small).unwrap();
+    let engine = BackendEngine::new(&params, Arc::new(large), Arc::new(small));
     let away = engine.detector(read()).unwrap();
     for kernels in [0, 40, 700] {
         card.fail_after(kernels);

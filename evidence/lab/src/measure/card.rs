@@ -333,7 +333,8 @@ impl OnCard {
     fn new(card: Arc<Card>, params: &Arc<Params>) -> Result<Self, BenchError> {
         let free = card.memory()?[0];
         let backend = Arc::new(CudaRing::new(card.clone(), &params.ring)?);
-        let engine = BackendEngine::new(params, backend.clone());
+        let small = Arc::new(backend.beside(&params.small)?);
+        let engine = BackendEngine::new(params, backend.clone(), small);
         Ok(Self {
             card,
             free,

@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
         images: &mut [BatchImages],
     ) -> Result<Vec<Vec<Codes>>, DetectorError> {
         let (plan, progress) = (self.plan(), self.progress);
-        let (setting, tables) = (self.detector.params().compression(), self.detector.tables());
+        let (setting, tables) = (self.detector.setting(), self.detector.tables());
         let before = self.batches_of(group).start - plan.group(group).start;
         progress.stage("codes", (images.len() * plan.width() / 2) as u64);
         self.stages.time("codes", || {
@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
         window: Range<usize>,
         packed: &mut [Vec<Rlwe>],
     ) -> Result<(), DetectorError> {
-        let (plan, setting) = (self.plan(), self.detector.params().compression());
+        let (plan, setting) = (self.plan(), self.detector.setting());
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
         let of_window = |_| -> Vec<Sums> {
             window
@@ -191,7 +191,8 @@ impl<'a> Run<'a> {
             for ((of_recipient, parts), detector) in sums.into_iter().zip(packed).zip(detectors) {
                 check_stopped(progress)?;
                 for (part, of_part) in (first_part..).zip(of_recipient) {
-                    let own = of_part.pack(plan.sums(), detector.compression_keys().merge);
+                    let keys = detector.compression_keys().merge;
+                    let own = of_part.pack(plan.sums(), keys).here();
                     match parts.get_mut(part) {
                         Some(all) => all.add_assign(ring, &own),
                         None => parts.push(own),
