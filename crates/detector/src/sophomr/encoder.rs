@@ -37,14 +37,14 @@ pub(crate) struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Adds the batch's products to the sums of a ciphertext's symbols, for each recipient.
+    /// Adds the products with each of some codes to its own sums of a ciphertext's symbols.
     ///
     /// Errors: `Stopped`.
     pub(crate) fn add<'a>(
         &mut self,
         codes: &[Codes],
         ciphertext: usize,
-        sums: &mut [&mut Sums<'a>],
+        sums: &mut [Sums<'a>],
     ) -> Result<(), DetectorError> {
         let (shape, window) = (self.shape, self.window);
         let first = shape.sums.symbols_of(ciphertext).start;

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Largest length in bytes of the symbols in memory; larger payloads are read in several passes.
 const WINDOW_BYTES: usize = 1 << 30;
 
-/// Number of codes in memory, over all batches and recipients: 0.07 GB each at full size.
+/// Number of codes in memory, over all batches, recipients and rounds: 0.07 GB each at full size.
 const CODES_TOGETHER: usize = 12;
 
 /// The images that the codes of one batch are made of.
@@ -30,6 +30,13 @@ struct BatchImages<'a> {
 /// every round makes them again.
 const IMAGES_TOGETHER: usize = 4;
 
+/// The recipients and rounds whose sums are made together, because they take the same plaintexts.
+struct Together {
+    /// The first recipient, by number.
+    first: usize,
+    rounds: Range<usize>,
+}
+
 /// Bytes of payloads that are read at a time.
 const PIECE_BYTES: usize = 64 << 20;
 
@@ -42,18 +49,25 @@ impl<'a> Run<'a> {
         pertinent: &[Vec<Pertinency>],
     ) -> Result<Vec<Vec<Rlwe>>, DetectorError> {
         let (plan, batches) = (self.plan(), self.batches_of(group));
-        let together = (CODES_TOGETHER / batches.len()).max(1);
-        let mut packed = vec![Vec::new(); pertinent.len()];
-        for (chunk, of_chunk) in packed.chunks_mut(together).enumerate() {
-            let first = chunk * together;
+        let recipients = (CODES_TOGETHER / batches.len()).clamp(1, pertinent.len());
+        let rounds = (CODES_TOGETHER / batches.len() / recipients).clamp(1, plan.rounds());
+        let params = self.detector.params();
+        let zero = Rlwe::zero(&params.small, &params.small_basis());
+        let mut packed = vec![vec![zero; plan.sums().parts()]; pertinent.len()];
+        for (chunk, of_chunk) in packed.chunks_mut(recipients).enumerate() {
+            let first = chunk * recipients;
             let own = batches.start - self.batches.start..batches.end - self.batches.start;
             let of_group = pertinent[first..][..of_chunk.len()].iter();
             let of_group: Vec<&[Pertinency]> = of_group.map(|all| &all[own.clone()]).collect();
             let mut images = self.images(first, &of_group);
-            for round in 0..plan.rounds() {
-                let codes = self.codes(group, round, &mut images)?;
+            for start in (0..plan.rounds()).step_by(rounds) {
+                let together = Together {
+                    first,
+                    rounds: start..(start + rounds).min(plan.rounds()),
+                };
+                let codes = self.codes(group, &together, &mut images)?;
                 for window in self.windows() {
-                    self.window(group, first, &codes, window, of_chunk)?;
+                    self.window(group, &together, &codes, window, of_chunk)?;
                 }
             }
         }
@@ -94,30 +108,37 @@ impl<'a> Run<'a> {
         images
     }
 
-    /// Makes the codes of a group's batches in a round, by batch and recipient.
+    /// Makes the codes of a group's batches in some rounds: by batch, then by round and recipient.
     ///
     /// Errors: `Stopped`.
     fn codes(
         &mut self,
         group: usize,
-        round: usize,
+        together: &Together,
         images: &mut [BatchImages],
     ) -> Result<Vec<Vec<Codes>>, DetectorError> {
         let (plan, progress) = (self.plan(), self.progress);
         let (setting, tables) = (self.detector.setting(), self.detector.tables());
         let before = self.batches_of(group).start - plan.group(group).start;
-        progress.stage("codes", (images.len() * plan.width() / 2) as u64);
+        let steps = images.len() * together.rounds.len() * plan.width() / 2;
+        progress.stage("codes", steps as u64);
         self.stages.time("codes", || {
             let go_on = || {
                 progress.advance(1);
                 check_stopped(progress).is_ok()
             };
-            let of_batches = (before..).zip(images).map(|(batch, images)| {
-                let of_round = Round::new(setting, plan.sums(), round, batch, images.scale);
-                let codes = tables.codes(setting, &of_round, &mut images.by_recipient, &go_on);
-                codes.ok_or(DetectorError::Stopped)
-            });
-            of_batches.collect()
+            let mut codes = Vec::new();
+            for (batch, images) in (before..).zip(images) {
+                let mut of_batch = Vec::new();
+                for round in together.rounds.clone() {
+                    let of_round = Round::new(setting, plan.sums(), round, batch, images.scale);
+                    let recipients = &mut images.by_recipient;
+                    let made = tables.codes(setting, &of_round, recipients, &go_on);
+                    of_batch.extend(made.ok_or(DetectorError::Stopped)?);
+                }
+                codes.push(of_batch);
+            }
+            Ok(codes)
         })
     }
 
@@ -137,24 +158,18 @@ impl<'a> Run<'a> {
     fn window(
         &mut self,
         group: usize,
-        first: usize,
+        together: &Together,
         codes: &[Vec<Codes>],
         window: Range<usize>,
         packed: &mut [Vec<Rlwe>],
     ) -> Result<(), DetectorError> {
         let (plan, setting) = (self.plan(), self.detector.setting());
         let symbols = plan.symbols_of(window.start).start..plan.symbols_of(window.end - 1).end;
-        let of_window = |_| -> Vec<Sums> {
-            window
-                .clone()
-                .map(|ct| Sums::new(setting, plan.symbols_of(ct).len()))
-                .collect()
-        };
         let steps = (codes.len() * window.len()) as u64;
         self.progress.stage("payloads", steps);
         let shape = Shape::new(setting, plan);
         let mut scratch = None;
-        let (start, part) = (plan.group(group).start, packed[0].len());
+        let start = plan.group(group).start;
         for (batch, of_batch) in self.batches_of(group).zip(codes) {
             let values = self.symbols(batch, batch - start, symbols.clone())?;
             let mut encoder = Encoder {
@@ -163,40 +178,41 @@ impl<'a> Run<'a> {
                 scratch: &mut scratch,
                 progress: self.progress,
             };
-            let mut sums: Vec<Vec<Sums>> = (0..packed.len()).map(of_window).collect();
-            for (i, ct) in window.clone().enumerate() {
-                let mut of_ct: Vec<&mut Sums> = sums.iter_mut().map(|own| &mut own[i]).collect();
+            for ct in window.clone() {
+                let count = plan.symbols_of(ct).len();
+                let mut sums: Vec<Sums> =
+                    of_batch.iter().map(|_| Sums::new(setting, count)).collect();
                 self.stages
-                    .time("payloads", || encoder.add(of_batch, ct, &mut of_ct))?;
+                    .time("payloads", || encoder.add(of_batch, ct, &mut sums))?;
+                self.pack(together, ct, sums, packed)?;
                 self.progress.advance(1);
             }
-            self.pack(first, part, sums, packed)?;
         }
         Ok(())
     }
 
-    /// Packs a batch's sums of each recipient from number `first` on, and adds them to the parts from number `first_part` on.
+    /// Packs a batch's sums of ciphertext `ct` of each round, by round and recipient, and adds them to the parts of their
+    /// recipients.
     ///
     /// Errors: `Stopped`.
     fn pack(
         &mut self,
-        first: usize,
-        first_part: usize,
-        sums: Vec<Vec<Sums>>,
+        together: &Together,
+        ct: usize,
+        sums: Vec<Sums>,
         packed: &mut [Vec<Rlwe>],
     ) -> Result<(), DetectorError> {
-        let (plan, detectors) = (self.plan(), &self.detectors[first..]);
+        let (plan, detectors) = (self.plan(), &self.detectors[together.first..]);
         let (ring, progress) = (&self.detector.params().small, self.progress);
+        let mut sums = sums.into_iter();
         self.stages.time("packing", || {
-            for ((of_recipient, parts), detector) in sums.into_iter().zip(packed).zip(detectors) {
-                check_stopped(progress)?;
-                for (part, of_part) in (first_part..).zip(of_recipient) {
+            for round in together.rounds.clone() {
+                let part = round * plan.ciphertexts() + ct;
+                for (parts, detector) in packed.iter_mut().zip(detectors) {
+                    check_stopped(progress)?;
                     let keys = detector.compression_keys().merge;
-                    let own = of_part.pack(plan.sums(), keys).here();
-                    match parts.get_mut(part) {
-                        Some(all) => all.add_assign(ring, &own),
-                        None => parts.push(own),
-                    }
+                    let own = sums.next().expect("sums of each round and recipient");
+                    parts[part].add_assign(ring, &own.pack(plan.sums(), keys).here());
                 }
             }
             Ok(())
