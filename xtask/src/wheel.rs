@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::ci::{for_everybody, succeed};
 use crate::error::XtaskError;
-use crate::{built, npm, venv};
+use crate::{built, npm, targets, venv};
 
 /// The folder of the package, below the root.
 const PACKAGE: &str = "python";
@@ -110,6 +110,12 @@ pub(crate) fn release(root: &Path, everywhere: bool) -> Result<Vec<PathBuf>, Xta
     let mut wheels = both(root, &bin, &tools, &RELEASE, MOST_QUERIES)?;
     test(root, &bin, &wheels)?;
     for other in ELSEWHERE.iter().filter(|_| everywhere) {
+        if let Some(target) = other.target
+            && !targets::is_installed(target)?
+        {
+            npm::skip(target, "targets")?;
+            continue;
+        }
         wheels.extend(both(root, &bin, &tools, other, MOST_ELSEWHERE)?);
     }
     Ok(wheels)

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use zeroize::Zeroize;
 
-/// Words that large data is cut by, 16 MiB, so that buffers which one stage of some work gives back serve the next
-/// stage: what is reserved comes in buffers of this length or up to twice as long, what is taken later in buffers of
-/// this length at most ([`Blocks`](crate::Blocks)).
-pub const BUFFER_WORDS: usize = 1 << 21;
+/// Largest number of words in a buffer that large data is cut into ([`Blocks`](crate::Blocks)). It is the length of a
+/// polynomial of 65,536 coefficients modulo 24 primes, 12 MiB, so that buffers which one stage gives back serve the
+/// next one.
+pub const BUFFER_WORDS: usize = 24 << 16;
 
 /// Words below which every thread keeps its own ([`recent`]).
 const POOLED_FROM: usize = 1 << 16;

@@ -107,7 +107,9 @@ mod tests {
     fn predicted_memory_of_full_sets_is_the_measured_memory() {
         let needs = needs("sophomr-v5");
         let sophomr = [EngineKind::Sophomr];
-        for (recipients, batches, measured) in [(1, 1, 1.62), (1, 8, 2.4), (8, 1, 6.1)] {
+        // The second one is a digest of 500 messages, whose rounds are made together.
+        let runs = [(1, 1, 1.64), (1, 1, 1.83), (1, 8, 2.4), (8, 1, 6.1)];
+        for (recipients, batches, measured) in runs {
             let run = needs.run(&sophomr, recipients, batches) as f64 / 1e9 + 0.2;
             let share = run / measured;
             assert!((0.95..1.3).contains(&share), "{run} for {measured}");
