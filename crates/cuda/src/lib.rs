@@ -24,8 +24,8 @@
 //! # Tests
 //!
 //! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions and permutations in nine dimensions,
-//!   with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 21 faults of kernels, each of which is
-//!   found. On the processor, blocks run in random order, shared memory begins with random data, and ranges
+//!   with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 21 faults of kernels, all found.
+//!   On the processor, blocks run in random order, shared memory begins with random data, and ranges
 //!   are asserted.
 //! - `cargo xtask test -p omr-e2e --test detector card`: digests of several recipients and batches, plain and bound
 //!   clues, after stops and failures, have equal bytes.
