@@ -1,5 +1,6 @@
 //! Addresses by name.
 
+use crate::devices::note_contacts;
 use crate::home::private_folder;
 use crate::{Address, Home, MailError, ShortAddress};
 use omr_disk::temporary::folder_of;
@@ -10,10 +11,16 @@ use std::{fs, io};
 pub(crate) const FOLDER: &str = "contacts";
 
 impl Home {
-    /// Keeps an address under a name.
+    /// Keeps an address under a name. The other devices of a linked home will hear of it with the time of this call.
     ///
     /// Errors: `Name`, `ContactExists`, `File`.
     pub fn add_contact(&self, name: &str, address: &Address) -> Result<(), MailError> {
+        self.put_contact(name, address)?;
+        note_contacts(self)
+    }
+
+    /// Keeps an address under a name, as [`Home::add_contact`] does, without a record for other devices.
+    pub(crate) fn put_contact(&self, name: &str, address: &Address) -> Result<(), MailError> {
         let file = file_of(name)?;
         self.create()?;
         let folder = self.path(FOLDER);
@@ -79,10 +86,16 @@ impl Home {
         Ok(*short.fingerprint())
     }
 
-    /// Removes a name.
+    /// Removes a name. The other devices of a linked home will hear of it with the time of this call.
     ///
     /// Errors: `Name`, `NoContact`, `File`.
     pub fn remove_contact(&self, name: &str) -> Result<(), MailError> {
+        self.drop_contact(name)?;
+        note_contacts(self)
+    }
+
+    /// Removes a name, as [`Home::remove_contact`] does, without a record for other devices.
+    pub(crate) fn drop_contact(&self, name: &str) -> Result<(), MailError> {
         let path = self.path(&file_of(name)?);
         let removed = fs::remove_file(&path).and_then(|()| omr_disk::sync_folder(folder_of(&path)));
         match removed {

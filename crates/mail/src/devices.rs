@@ -402,6 +402,15 @@ fn address_id(identity: &Identity) -> Result<String, MailError> {
     Ok(hex(&identity.clue_key(&identity.set()?)?.id))
 }
 
+/// Records the time of a change of contacts, so that of several devices' changes the last one holds. Has no effect on a
+/// home that is not linked.
+pub(crate) fn note_contacts(home: &Home) -> Result<(), MailError> {
+    if home.is_linked()? {
+        Devices::change(home, |devices| devices.observe(home, unix_now()))??;
+    }
+    Ok(())
+}
+
 /// Records that a retired identity is forgotten, so that the other devices forget it too. Has no effect on a home that
 /// is not linked.
 pub(crate) fn note_forgotten(home: &Home, old: &Identity) -> Result<(), MailError> {

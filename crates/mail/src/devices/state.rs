@@ -137,12 +137,12 @@ impl Devices {
                 continue;
             }
             if known.and_then(|known| known.fingerprint.as_ref()) != fingerprint.as_ref() {
-                match home.remove_contact(name) {
+                match home.drop_contact(name) {
                     Err(MailError::NoContact(_)) => {}
                     removed => removed?,
                 }
                 if let Some(address) = &address {
-                    home.add_contact(name, address)?;
+                    home.put_contact(name, address)?;
                 }
                 changes += 1;
             }
