@@ -1,7 +1,7 @@
 //! Codes, plaintexts and sums in the memory of the small ring's backend. Residues equal those of the processor; each
 //! call is for many rows.
 
-use crate::codes::{ClassWeights, Exponent, Images, Scratch};
+use crate::codes::{Exponent, Images, Scratch};
 use crate::{CodeTables, Codes, Round, Setting};
 use omr_ring::parallel::*;
 use omr_ring::{
@@ -84,7 +84,8 @@ fn pairs(polys: Vec<Poly<Eval>>) -> Vec<Rlwe> {
 }
 
 impl CodeTables {
-    /// Returns the constants of a round. Those of the last one stay in memory, as most digests have the same.
+    /// Returns the constants of a round. Those of the last one stay in memory, as most digests have the same, unless the
+    /// backend failed.
     fn kept_constants(&self, setting: Setting, round: &Round) -> Arc<Constants> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, constants)) = &*kept
@@ -93,8 +94,11 @@ impl CodeTables {
             return constants.clone();
         }
         *kept = None;
+        let watch = setting.small().watch();
         let made = Arc::new(self.made_constants(setting, round));
-        *kept = Some((*round, made.clone()));
+        if watch.failure().is_none() {
+            *kept = Some((*round, made.clone()));
+        }
         made
     }
 
@@ -102,10 +106,7 @@ impl CodeTables {
         let (ring, basis) = (setting.small(), setting.packing.small_basis());
         let p = setting.p().value() as u32;
         let classes = setting.classes();
-        let weights: Vec<ClassWeights> = (0..classes)
-            .into_par_iter()
-            .map(|u| self.weights(setting, round, u))
-            .collect();
+        let weights = self.weights(setting, round);
         let theta = round.theta_by_position(setting);
         let step = |i: usize| {
             let coefficients: Vec<Vec<Vec<u32>>> = (0..2 * classes)

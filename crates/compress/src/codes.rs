@@ -222,10 +222,7 @@ impl CodeTables {
             .iter()
             .map(|_| Codes::new(setting, round.shape.width() * classes))
             .collect();
-        let weights: Vec<ClassWeights> = (0..classes)
-            .into_par_iter()
-            .map(|u| self.weights(setting, round, u))
-            .collect();
+        let weights = self.weights(setting, round);
         let theta = round.theta_by_position(setting);
         for i in 0..half {
             let images: Vec<&[Vec<Rlwe>; 2]> = recipients
@@ -258,7 +255,15 @@ impl CodeTables {
         Some(codes)
     }
 
-    pub(crate) fn weights(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
+    /// Returns the rows of all classes.
+    pub(crate) fn weights(&self, setting: Setting, round: &Round) -> Vec<ClassWeights> {
+        let classes = (0..self.classes.classes()).into_par_iter();
+        classes
+            .map(|u| self.weights_of(setting, round, u))
+            .collect()
+    }
+
+    fn weights_of(&self, setting: Setting, round: &Round, u: usize) -> ClassWeights {
         let p = setting.p();
         let width = round.shape.width() as u64;
         let per_slot = p.mul(round.unscale, round.shape.stride() as u64);

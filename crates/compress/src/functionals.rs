@@ -27,11 +27,8 @@ impl CodeTables {
     ///
     /// Panics: when the batch has no nodes.
     pub fn functionals(&self, setting: Setting, round: &Round) -> Functionals {
-        let (classes, half) = (self.classes().classes(), round.shape().width() / 2);
-        let weights: Vec<ClassWeights> = (0..classes)
-            .into_par_iter()
-            .map(|u| self.weights(setting, round, u))
-            .collect();
+        let half = round.shape().width() / 2;
+        let weights = self.weights(setting, round);
         let theta = round.theta(setting);
         let of_g = |scratch: &mut Scratch, g: usize| {
             let (sign, i) = (g / half, g % half);

@@ -44,7 +44,7 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
     let small = large.beside(&params.small).unwrap();
     let engine = BackendEngine::new(&params, Arc::new(large), Arc::new(small));
     let away = engine.detector(read()).unwrap();
-    for kernels in [0, 40, 700] {
+    for kernels in [0, 40, 700, 900, 1_100, 1_300] {
         card.fail_after(kernels);
         let failed = digest(&away, &mut board).unwrap_err();
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
