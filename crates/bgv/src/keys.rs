@@ -48,15 +48,6 @@ impl GaloisKey {
         }
     }
 
-    /// Returns a copy of the key in the memory of `ring`.
-    #[must_use]
-    pub fn moved_to(&self, ring: &Ring) -> Self {
-        Self {
-            automorphism: self.automorphism.clone(),
-            key: self.key.moved_to(ring),
-        }
-    }
-
     /// Returns the images of pairs `(c0, c1)` over one basis, under the same secret, with the same modulus.
     ///
     /// Panics: if there are no pairs.

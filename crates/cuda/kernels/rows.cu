@@ -134,3 +134,70 @@ KERNEL(turned, THREADS) {
           WORDS(own[k][classes + part])[AT] = reduced_sum(m, s[2 * k + part]);
   END
 }
+
+#define LEFT(x, bits) ((x) << (bits) | (x) >> (32 - (bits)))
+#define MIXED(a, b, c, d) \
+  x[a] += x[b]; x[d] = LEFT(x[d] ^ x[a], 16); x[c] += x[d]; x[b] = LEFT(x[b] ^ x[c], 12); \
+  x[a] += x[b]; x[d] = LEFT(x[d] ^ x[a], 8); x[c] += x[d]; x[b] = LEFT(x[b] ^ x[c], 7);
+#define STREAMED 8
+
+/* A block of a ChaCha20 stream without a nonce, as STREAMED words. */
+DEVICE void stream_block(const u64 *key, u64 number, u64 *words) {
+  u32 first[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574}, x[16];
+  UNROLL for (u32 i = 0; i < 4; i++) {
+    first[4 + 2 * i] = (u32)key[i];
+    first[5 + 2 * i] = (u32)(key[i] >> 32);
+  }
+  first[12] = (u32)number;
+  first[13] = (u32)(number >> 32);
+  first[14] = first[15] = 0;
+  UNROLL for (u32 i = 0; i < 16; i++) x[i] = first[i];
+  ROLLED for (u32 round = 0; round < 20; round += 2) {
+    MIXED(0, 4, 8, 12) MIXED(1, 5, 9, 13) MIXED(2, 6, 10, 14) MIXED(3, 7, 11, 15)
+    MIXED(0, 5, 10, 15) MIXED(1, 6, 11, 12) MIXED(2, 7, 8, 13) MIXED(3, 4, 9, 14)
+  }
+  UNROLL for (u32 i = 0; i < STREAMED; i++)
+    words[i] = (u64)(x[2 * i + 1] + first[2 * i + 1]) << 32 | (x[2 * i] + first[2 * i]);
+}
+
+/* Rows of uniform residues: the words of a stream, cut to the prime's bits, that are below the prime, in their order.
+ * Each thread makes a block of the stream, and the words that are kept move together.
+ *
+ * call: 0 primes, 1 length of a row; then for each row: prime, to, mask of the bits, key in four words. */
+KERNEL(draw, THREADS) {
+  SHARED(u32, counts, 2 * THREADS);
+  PRIVATE(u64, words, STREAMED, THREADS);
+  PRIVATE(u32, kept, 1, THREADS);
+  const u64 *own = call + 2 + 7 * (u64)ROW;
+  const u64 q = prime_at(call[0], own[0]).q, length = call[1], mask = own[2];
+  u64 made = 0, total = 0;
+  for (u64 first = 0; made < length; first += THREADS) {
+    PHASE
+      u64 block[STREAMED];
+      stream_block(own + 3, first + thread, block);
+      u32 count = 0;
+      UNROLL for (u32 i = 0; i < STREAMED; i++) {
+        OWN(words)[i] = block[i] & mask;
+        count += OWN(words)[i] < q;
+      }
+      OWN(kept)[0] = counts[thread] = count;
+    END
+    /* After step k a count is that of 2^k threads, up to its own; eight steps end in the first half. */
+    for (u32 step = 1, half = 0; step < THREADS; step *= 2, half ^= THREADS) {
+      PHASE
+        const u32 before = thread >= step ? counts[half + thread - step] : 0;
+        counts[(half ^ THREADS) + thread] = counts[half + thread] + before;
+      END
+    }
+    PHASE
+      u64 to = made + counts[thread] - OWN(kept)[0];
+      UNROLL for (u32 i = 0; i < STREAMED; i++)
+        if (OWN(words)[i] < q) {
+          if (to < length) WORDS(own[1])[to] = OWN(words)[i];
+          to++;
+        }
+      total = counts[THREADS - 1];
+    END
+    made += total;
+  }
+}

@@ -3,8 +3,8 @@
 use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
 use omr_ring::{
-    At, Backend, ConversionNumbers, Modulus, Ring, RowConversion, RowLift, RowProducts, RowSum,
-    RowTransform, TurnedProducts,
+    At, Backend, ConversionNumbers, Modulus, Ring, RowConversion, RowLift, RowProducts, RowStream,
+    RowSum, RowTransform, TurnedProducts,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -307,6 +307,11 @@ impl Backend for CudaRing {
         }
         self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
         self.give(own, self.n / 2 * polynomials.len());
+    }
+
+    fn draw(&self, rows: &[RowStream<'_>]) {
+        let call = calls::streams(self.tables[0], self.n, &self.moduli, rows);
+        self.launch(Kernel::Draw, [1, rows.len(), THREADS], &call);
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::Arithmetic;
 use omr_ring::{
-    ConversionNumbers, Modulus, RowConversion, RowProducts, RowSum, RowTransform, TurnedProducts,
+    ConversionNumbers, Modulus, RowConversion, RowProducts, RowStream, RowSum, RowTransform,
+    TurnedProducts,
 };
 
 /// Returns `floor(2^64 w / q)`.
@@ -142,6 +143,23 @@ pub(crate) fn turned(primes: u64, log_half: u32, sums: &TurnedProducts<'_>) -> V
                 .chain(&symbol.to)
                 .map(|row| row.address()),
         );
+    }
+    call
+}
+
+/// Returns the argument of rows of `n` uniform residues.
+pub(crate) fn streams(
+    primes: u64,
+    n: usize,
+    moduli: &[Modulus],
+    rows: &[RowStream<'_>],
+) -> Vec<u64> {
+    let mut call = vec![primes, n as u64];
+    for row in rows {
+        let mask = u64::MAX >> (64 - moduli[row.prime].bits());
+        call.extend([row.prime as u64, row.to.address(), mask]);
+        let (key, _) = row.key.as_chunks::<8>();
+        call.extend(key.iter().map(|word| u64::from_le_bytes(*word)));
     }
     call
 }

@@ -8,7 +8,7 @@ use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use omr_ring::{
     At, Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, Switch, TurnedProducts,
-    TurnedSymbol, primes_below,
+    TurnedSymbol, primes_below, primes_near, uniform_poly,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -113,10 +113,11 @@ pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
     for log in 8..=16 {
         let n = 1 << log;
         let prime = |bits| Ok(primes_below(bits, n, 1, &[])?[0]);
-        let primes: Vec<u64> = [31, 37, 44, 49, 50]
+        let mut primes: Vec<u64> = [31, 37, 44, 49, 50]
             .into_iter()
             .map(prime)
             .collect::<Result<_, RingError>>()?;
+        primes.extend(primes_near(41.0, n, 1, &[])?);
         let mut pair = Pair::new(machine, Ring::new(n, &primes)?)?;
         let watch = pair.away.watch();
         large_transforms(&pair)?;
@@ -125,6 +126,7 @@ pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
             sums(&mut pair)?;
             turned(&mut pair)?;
         }
+        draws(&pair)?;
         watch
             .failure()
             .map_or(Ok(()), |failure| Err(CheckError::Failed(failure)))?;
@@ -230,6 +232,17 @@ fn sums(pair: &mut Pair) -> Result<(), CheckError> {
         change(&pair.here, &mut a, &polys);
         change(&pair.away, &mut b, &others);
         pair.same(what, &a, b)?;
+    }
+    Ok(())
+}
+
+/// Checks uniform residues, where almost all words of streams are kept and where almost half of them are not.
+fn draws(pair: &Pair) -> Result<(), CheckError> {
+    let basis = pair.here.everything();
+    for index in 0..2 {
+        let drawn =
+            |ring: &Ring| uniform_poly(ring, &basis, "omr check of a card", &[5; 32], &[index]);
+        pair.same("uniform residues", &drawn(&pair.here), drawn(&pair.away))?;
     }
     Ok(())
 }

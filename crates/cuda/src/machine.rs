@@ -59,6 +59,8 @@ pub enum Kernel {
     Lift,
     /// Sums of products with turned rows.
     Turned,
+    /// Uniform residues.
+    Draw,
     /// Blind rotations with one digit, four in a block.
     RotateOne,
     /// Blind rotations with two digits, two in a block.
@@ -75,7 +77,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::ForwardFirst(Arithmetic::Whole),
         Self::ForwardSecond(Arithmetic::Whole),
         Self::InverseFirst(Arithmetic::Whole),
@@ -90,6 +92,7 @@ impl Kernel {
         Self::Permute,
         Self::Lift,
         Self::Turned,
+        Self::Draw,
         Self::RotateOne,
         Self::RotateTwo,
         Self::Trace,
@@ -123,6 +126,7 @@ impl Kernel {
             Self::Permute => "permute",
             Self::Lift => "lift",
             Self::Turned => "turned",
+            Self::Draw => "draw",
             Self::RotateOne => "rotate_one",
             Self::RotateTwo => "rotate_two",
             Self::Trace => "trace",
@@ -141,7 +145,8 @@ impl Kernel {
             | Self::Convert
             | Self::Permute
             | Self::Lift
-            | Self::Turned => 0,
+            | Self::Turned
+            | Self::Draw => 0,
             Self::ForwardFirst(arithmetic)
             | Self::ForwardSecond(arithmetic)
             | Self::InverseFirst(arithmetic)

@@ -10,7 +10,7 @@ mod plan;
 
 pub use digest::{BODY_BITS, Digest, MASK_BITS};
 pub use epoch::{EPOCH_DAYS, Epoch};
-pub use key::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels};
+pub use key::{DetectionKey, EncryptedSecret, FinalKey, KeyPlace, OpeningKey, Part, merge_levels};
 pub use params::{
     FinalNoise, FinalRingSpec, FrontEnd, Outline, Params, ParamsSpec, RecipientParams, Rings,
     RingsSpec, tail_bits,

@@ -70,6 +70,9 @@ pub trait Backend: Send + Sync {
 
     /// Writes polynomials with coefficients modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]);
+
+    /// Fills rows with uniform residues.
+    fn draw(&self, rows: &[RowStream<'_>]);
 }
 
 /// Watches over work on polynomials for as long as it lives: results are right if there was no failure by then.
@@ -212,6 +215,18 @@ pub struct RowLift<'a> {
     pub polynomial: usize,
     /// The prime.
     pub prime: usize,
+    /// Written.
+    pub to: At<'a>,
+}
+
+/// A row of uniform residues: the first words of a ChaCha20 stream from block 0 on that are below the prime, after each
+/// word of the stream is cut to the prime's bits.
+#[derive(Clone, Copy, Debug)]
+pub struct RowStream<'a> {
+    /// The prime.
+    pub prime: usize,
+    /// The stream's key. Its nonce is zero.
+    pub key: [u8; 32],
     /// Written.
     pub to: At<'a>,
 }

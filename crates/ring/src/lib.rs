@@ -27,8 +27,8 @@ mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};
 pub use backend::{
-    At, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowSum, RowTransform,
-    TurnedProducts, TurnedSymbol, Watch, Wiper,
+    At, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowStream, RowSum,
+    RowTransform, TurnedProducts, TurnedSymbol, Watch, Wiper,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

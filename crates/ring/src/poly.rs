@@ -105,6 +105,15 @@ impl<D> Poly<D> {
         out
     }
 
+    /// The polynomial where the polynomials of `ring` lie: itself, or a copy.
+    #[must_use]
+    pub fn placed(self, ring: &Ring) -> Self {
+        match ring.backend() {
+            Some(_) => self.moved_to(ring),
+            None => self,
+        }
+    }
+
     /// Copies a row of another polynomial, wherever both lie.
     fn copy_row(&mut self, limb: usize, from: &Self, from_limb: usize) {
         let (n, to_word, from_word) = (self.n, limb * self.stride, from_limb * from.stride);

@@ -260,10 +260,7 @@ impl Ring {
                 *x = (c as u64).wrapping_add(((c >> 63) as u64) & q);
             }
         });
-        match self.backend() {
-            Some(_) => out.moved_to(self),
-            None => out,
-        }
+        out.placed(self)
     }
 
     /// Returns `factor X^k` in the evaluation domain. An exponent of n or more wraps around: `X^n = -1`.

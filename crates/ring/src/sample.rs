@@ -2,7 +2,7 @@
 
 #[cfg(not(target_family = "wasm"))]
 use crate::parallel::ParallelIterator;
-use crate::{Basis, Eval, Modulus, Poly, Ring, Xof};
+use crate::{Basis, Eval, Modulus, Poly, Ring, RowStream, Xof};
 use rand_core::{CryptoRng, Rng};
 use zeroize::Zeroize;
 
@@ -33,7 +33,7 @@ fn keep_residues(bytes: &[u8], m: &Modulus, out: &mut [u64]) -> usize {
 }
 
 /// A uniform polynomial in the evaluation domain, one stream for each prime: any subset of the
-/// primes can be made alone.
+/// primes can be made alone. It lies where the polynomials of `ring` do.
 pub fn uniform_poly(
     ring: &Ring,
     basis: &Basis,
@@ -42,6 +42,15 @@ pub fn uniform_poly(
     index: &[u64],
 ) -> Poly<Eval> {
     let mut out = Poly::lasting(ring, basis);
+    if let Some(backend) = ring.backend() {
+        let rows = basis.ids().iter().map(|&prime| RowStream {
+            prime,
+            key: Xof::key(domain, seed, &path(index, ring.modulus(prime))),
+            to: out.at(prime),
+        });
+        backend.draw(&rows.collect::<Vec<_>>());
+        return out;
+    }
     out.par_rows_mut()
         .for_each(|(id, row)| uniform_row(ring.modulus(id), domain, seed, index, row));
     out
@@ -49,8 +58,12 @@ pub fn uniform_poly(
 
 /// The row of [`uniform_poly`] modulo one prime.
 pub fn uniform_row(m: &Modulus, domain: &str, seed: &[u8; 32], index: &[u64], row: &mut [u64]) {
-    let path: Vec<u64> = index.iter().copied().chain([m.value()]).collect();
-    uniform_residues(&mut Xof::stream(domain, seed, &path), m, row);
+    uniform_residues(&mut Xof::stream(domain, seed, &path(index, m)), m, row);
+}
+
+/// The index of the stream of a row.
+fn path(index: &[u64], m: &Modulus) -> Vec<u64> {
+    [index, &[m.value()]].concat()
 }
 
 /// `n` coefficients of the centred binomial distribution with 21 coin pairs: standard deviation

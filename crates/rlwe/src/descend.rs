@@ -46,11 +46,7 @@ impl Descent<'_> {
         (0..step)
             .map(|j| {
                 let part = Poly::<Coeff>::from_rows(self.small.n(), to, words(j));
-                let part = match self.small.backend() {
-                    Some(_) => part.moved_to(self.small),
-                    None => part,
-                };
-                self.small.forward(part)
+                self.small.forward(part.placed(self.small))
             })
             .collect()
     }

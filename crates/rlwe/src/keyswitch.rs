@@ -242,18 +242,6 @@ impl SwitchingKey {
         found.unwrap_or(self)
     }
 
-    /// The key where the polynomials of `ring` lie.
-    #[must_use]
-    pub fn moved_to(&self, ring: &Ring) -> Self {
-        let moved = |poly: &Poly<Eval>| poly.moved_to(ring);
-        Self {
-            shape: self.shape.clone(),
-            masks: self.masks.iter().map(moved).collect(),
-            bodies: self.bodies.iter().map(moved).collect(),
-            lowered: self.lowered.iter().map(|key| key.moved_to(ring)).collect(),
-        }
-    }
-
     /// The gadget of the key.
     pub fn shape(&self) -> &KeyShape {
         &self.shape

@@ -35,7 +35,6 @@ struct Figures {
     inverse_us: f64,
     other_us: [f64; 2],
     load_s: f64,
-    upload_s: f64,
     digest_s: f64,
     least_digest_s: f64,
     card_s: f64,
@@ -132,7 +131,6 @@ fn table(figures: &Figures) -> String {
         "detection key from memory to ready",
         seconds(figures.load_s),
     );
-    line("of these, to the card", seconds(figures.upload_s));
     line(
         &format!("transform of 65,536 points, {}", figures.arithmetic),
         micro(figures.forward_us),

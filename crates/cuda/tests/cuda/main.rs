@@ -40,7 +40,22 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 10] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 13] = [
+    (
+        "a residue as large as the prime's bits allow",
+        Arithmetic::Whole,
+        &[("count += OWN(words)[i] < q;", "count += 1;")],
+    ),
+    (
+        "kept words of a later round over those of an earlier one",
+        Arithmetic::Whole,
+        &[("u64 to = made + counts", "u64 to = counts")],
+    ),
+    (
+        "a block of a stream twice",
+        Arithmetic::Whole,
+        &[("first += THREADS", "first += THREADS - 1")],
+    ),
     (
         "a turn that goes beyond its half",
         Arithmetic::Whole,

@@ -3,10 +3,9 @@
 use super::Detector;
 use super::detector::Rings;
 use super::run::check_engine;
-use crate::DetectorError;
 use crate::engine::{Engine, Loaded};
 use omr_compress::CodeTables;
-use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, KeyPlace, Params};
 use omr_protocol::{DetectionKeyError, EngineKind};
 use omr_ring::Backend;
 use std::io::Read;
@@ -15,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 /// An engine that loads SophOMR's detection keys to a backend's memory.
 pub struct BackendEngine {
     params: Arc<Params>,
-    rings: Rings,
+    place: KeyPlace,
     /// The tables of codes, with their constants in the backend's memory, for all detectors.
     tables: Arc<OnceLock<CodeTables>>,
 }
@@ -25,24 +24,28 @@ impl BackendEngine {
     #[must_use]
     pub fn new(params: &Arc<Params>, large: Arc<dyn Backend>, small: Arc<dyn Backend>) -> Self {
         Self {
-            rings: Rings {
-                large: params.ring.with_backend(large),
-                small: params.small.with_backend(small),
-            },
+            place: KeyPlace::new(
+                params.ring.with_backend(large),
+                params.small.with_backend(small),
+            ),
             params: params.clone(),
             tables: Arc::default(),
         }
     }
 
-    /// Makes a detector for a key.
+    /// Makes a detector from a key's file.
     ///
-    /// Errors: `Engine`.
-    pub fn detector(&self, key: DetectionKey) -> Result<Detector, DetectorError> {
-        let watch = self.rings.watch();
-        let moved = key.moved_to(&self.rings.large, &self.rings.small);
-        let (rings, tables) = (self.rings.clone(), self.tables.clone());
-        let detector = Detector::on(rings, tables, self.params.clone(), moved);
-        check_engine(&self.rings, &watch)?;
+    /// Errors: those of [`DetectionKey::read`]; `Engine` if the backend fails.
+    pub fn detector(&self, file: impl Read) -> Result<Detector, DetectionKeyError> {
+        let rings = Rings {
+            large: self.place.large().clone(),
+            small: self.place.small().clone(),
+        };
+        let watch = rings.watch();
+        let key = DetectionKey::read_to(&self.place, &self.params, file)?;
+        let detector = Detector::on(rings.clone(), self.tables.clone(), self.params.clone(), key);
+        check_engine(&rings, &watch)
+            .map_err(|error| DetectionKeyError::Engine(error.to_string()))?;
         Ok(detector)
     }
 }
@@ -53,10 +56,6 @@ impl Engine for BackendEngine {
     }
 
     fn load(&self, file: &mut dyn Read) -> Result<Arc<dyn Loaded>, DetectionKeyError> {
-        let key = DetectionKey::read(&self.params, file)?;
-        let detector = self
-            .detector(key)
-            .map_err(|error| DetectionKeyError::Engine(error.to_string()))?;
-        Ok(Arc::new(detector))
+        Ok(Arc::new(self.detector(file)?))
     }
 }

@@ -130,10 +130,10 @@
 //!
 //! The final ring has one prime `Q` = 1125899906826241 (tiny: 1125899906840833).
 
-mod masks;
+mod place;
 mod read;
 
-pub(crate) use masks::KeptMasks;
+pub use place::KeyPlace;
 
 use super::{Params, RecipientParams};
 use crate::clue::OFFSET_LEN;
@@ -326,13 +326,6 @@ impl EncryptedSecret {
         Ciphertext::new(pair, 0, 1)
     }
 
-    fn moved_to(&self, ring: &Ring) -> Self {
-        Self {
-            body: self.body.moved_to(ring),
-            masks: self.masks.iter().map(|mask| mask.moved_to(ring)).collect(),
-        }
-    }
-
     /// Combines the encryptions of one or more recipients whose masks have one seed.
     ///
     /// Panics: if there is none.
@@ -417,26 +410,6 @@ impl DetectionKey {
             ClueKind::Bound
         } else {
             ClueKind::Plain
-        }
-    }
-
-    /// Returns the key with its parts in the memory of the polynomials of its large and its small ring.
-    #[must_use]
-    pub fn moved_to(self, ring: &Ring, small: &Ring) -> Self {
-        Self {
-            step: self.step.moved_to(ring),
-            giant: self.giant.moved_to(ring),
-            product: self.product.moved_to(ring),
-            descent: self.descent.moved_to(ring),
-            secret: self.secret.moved_to(ring),
-            opening: OpeningKey {
-                baby: self.opening.baby.moved_to(ring),
-                ..self.opening
-            },
-            turn: self.turn.moved_to(small),
-            swap: self.swap.moved_to(small),
-            merge: self.merge.iter().map(|key| key.moved_to(small)).collect(),
-            ..self
         }
     }
 

@@ -16,7 +16,7 @@ pub use recipient::RecipientParams;
 pub use rings::{FrontEnd, Rings, RingsSpec};
 pub use spec::ParamsSpec;
 
-use super::key::KeptMasks;
+use super::key::KeyPlace;
 use crate::params::{ClueParams, ParamsError, SetSpec};
 use omr_opening::Opening;
 use omr_ring::Kernels;
@@ -32,8 +32,8 @@ pub struct Params {
     pub clue: Arc<ClueParams>,
     /// Packing and opening of clues.
     pub opening: Opening,
-    /// Masks that several detection keys in memory share.
-    pub(super) kept_masks: KeptMasks,
+    /// This process's memory, for detection keys.
+    pub(super) key_place: KeyPlace,
 }
 
 impl Params {
@@ -55,7 +55,7 @@ impl Params {
         Ok(Self {
             opening: Opening::new(spec.clue_shape(), spec.opening.clone(), &rings.plain)?,
             clue: Arc::new(clue),
-            kept_masks: KeptMasks::default(),
+            key_place: KeyPlace::new(rings.ring.clone(), rings.small.clone()),
             spec,
             rings,
         })

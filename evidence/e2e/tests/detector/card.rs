@@ -1,7 +1,9 @@
 //! Digests by the kernels of graphics cards, compiled for the processor, equal those of the processor's engine byte
 //! for byte.
 
-use crate::packed::{BOARD, MESSAGES, PAYLOAD, TOGETHER, board, recipients, through_file, tiny};
+use crate::packed::{
+    BOARD, MESSAGES, PAYLOAD, TOGETHER, board, file_of, recipients, through_file, tiny,
+};
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
 use omr_cuda::{Arithmetic, CudaRing, Emulated};
@@ -59,9 +61,18 @@ fn digested_by(params: &Arc<Params>, clues: ClueKind, arithmetic: Arithmetic, co
         .collect();
     let away: Vec<Detector> = keys
         .iter()
-        .map(|keys| engine.detector(read(keys)).unwrap())
+        .map(|keys| {
+            engine
+                .detector(&file_of(params, &keys.detection)[..])
+                .unwrap()
+        })
         .collect();
     assert!(!away[0].is_served_with(&here[0]));
+    if count > TOGETHER {
+        let masks = |recipient: usize| away[recipient].key().step.switching_key();
+        assert!(masks(0).shares_masks_with(masks(TOGETHER - 1)));
+        assert!(!masks(0).shares_masks_with(masks(TOGETHER)));
+    }
     let expected = made(&here, &mut board, &Quiet).unwrap();
     let found = made(&away, &mut board, &Quiet).unwrap();
     assert_eq!(found.len(), count);
@@ -115,11 +126,12 @@ fn a_stopped_digest_spoils_no_other() {
     let keys = recipients(&params, ClueKind::Plain, &mut rng);
     let addresses: Vec<&ClueKey> = keys.iter().map(|keys| &keys.clue).collect();
     let mut board = board(&params, &addresses, ClueKind::Plain, &mut rng);
-    let read = || through_file(&params, &keys[0].detection);
+    let file = file_of(&params, &keys[0].detection);
     let away = [engine(&params, Arithmetic::Floating)
-        .detector(read())
+        .detector(&file[..])
         .unwrap()];
-    let expected = made(&[Detector::new(params.clone(), read())], &mut board, &Quiet).unwrap();
+    let here = Detector::new(params.clone(), through_file(&params, &keys[0].detection));
+    let expected = made(&[here], &mut board, &Quiet).unwrap();
     for steps in [1, 4, 9] {
         let stopped = made(&away, &mut board, &Stops(AtomicUsize::new(steps)));
         assert!(matches!(stopped, Err(DetectorError::Stopped)), "{steps}");

@@ -81,9 +81,15 @@ pub(crate) fn board(
 }
 
 /// Writes a key and reads it again.
-pub(crate) fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
-    let (mut file, clues) = (Vec::new(), key.clues());
+/// Returns the file of a key.
+pub(crate) fn file_of(params: &Params, key: &DetectionKey) -> Vec<u8> {
+    let mut file = Vec::new();
     key.write(params, &mut file).unwrap();
+    file
+}
+
+pub(crate) fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
+    let (file, clues) = (file_of(params, key), key.clues());
     assert_eq!(file.len() as u64, key.file_bytes(params));
     let predicted = Outline::new(params.spec().clone())
         .unwrap()

@@ -15,7 +15,7 @@ use omr_detector::sophomr::{BackendEngine, Detector, Output};
 use omr_protocol::ParamSet;
 use omr_protocol::instantomr::InstantParams;
 use omr_protocol::params::DEFAULT;
-use omr_protocol::sophomr::Params;
+use omr_protocol::sophomr::{DetectionKey, Params};
 use omr_ring::Ring;
 use rates::{in_other_arithmetic, rates, transforms};
 use serde::Serialize;
@@ -86,8 +86,6 @@ pub struct CardTimes {
     pub other_us: [f64; 2],
     /// Seconds from the bytes of a detection key in memory to a detector.
     pub load_s: f64,
-    /// The part of `load_s` that transfers the key from this process's memory to the card.
-    pub upload_s: f64,
     /// Seconds of a digest, with clues and payloads in memory.
     pub digest_s: f64,
     /// The least `digest_s` of all runs.
@@ -123,13 +121,10 @@ struct OnCard {
     engine: BackendEngine,
 }
 
-/// A detector on a card, and the seconds of loading it.
+/// A detector on a card, and the seconds from the bytes of its key to it.
 struct Loaded {
     detector: Detector,
-    /// Seconds of reading the key.
-    read_s: f64,
-    /// Seconds of transferring the key to the card.
-    upload_s: f64,
+    seconds: f64,
 }
 
 /// The digests of the first recipient.
@@ -150,7 +145,7 @@ impl CardBench {
         check(card.clone(), params)?;
         let instantomr = self.messages(&card, &set)?;
         let mut world = World::new(self, params)?;
-        let here = Detector::new(params.clone(), world.key(0)?);
+        let here = Detector::new(params.clone(), DetectionKey::read(params, world.key(0))?);
         let (expected, _) = world.digests(&[&here], progress)?;
         drop(here);
         let bytes = expected[0].digest.to_bytes(params)?;
@@ -276,8 +271,7 @@ impl CardBench {
             forward_us,
             inverse_us,
             other_us: in_other_arithmetic(&on_card.ring, card.arithmetic())?,
-            load_s: first.read_s + first.upload_s,
-            upload_s: first.upload_s,
+            load_s: first.seconds,
             digest_s,
             least_digest_s: least.fold(f64::INFINITY, f64::min),
             stages: stages(&runs.outputs),
@@ -303,7 +297,7 @@ impl CardBench {
     ) -> Result<f64, BenchError> {
         let mut detectors = vec![first];
         for recipient in 1..self.recipients.into() {
-            detectors.push(engine.detector(world.key(recipient)?)?);
+            detectors.push(engine.detector(world.key(recipient))?);
         }
         let all: Vec<&Detector> = detectors.iter().collect();
         let mut seconds = Vec::new();
@@ -350,17 +344,14 @@ impl OnCard {
 
     /// Loads the first recipient's detector.
     fn load(&self, world: &World) -> Result<Loaded, BenchError> {
-        let (key, read_s) = timed(|| world.key(0));
-        let key = key?;
-        let (detector, upload_s) = timed(|| {
-            let detector = self.engine.detector(key)?;
+        let (detector, seconds) = timed(|| {
+            let detector = self.engine.detector(world.key(0))?;
             self.card.wait()?;
             Ok::<_, BenchError>(detector)
         });
         Ok(Loaded {
             detector: detector?,
-            read_s,
-            upload_s,
+            seconds,
         })
     }
 }

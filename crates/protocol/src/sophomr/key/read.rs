@@ -1,6 +1,6 @@
 //! Reading of a detection key. Masks of one part are derived while the bodies of the next are read.
 
-use super::{DetectionKey, EncryptedSecret, FinalKey, OpeningKey, Part, merge_levels};
+use super::{DetectionKey, EncryptedSecret, FinalKey, KeyPlace, OpeningKey, Part, merge_levels};
 use crate::frame::{FrameReader, Kind};
 use crate::key_file::read_poly;
 use crate::sophomr::Params;
@@ -65,10 +65,12 @@ impl<'a, R: Read> Bodies<'a, R> {
     }
 }
 
-/// Makes parts from their bodies. Their masks are derived from the seeds unless another key shares them already.
+/// Makes parts from their bodies, which may lie in this process's memory. Their masks are derived from the seeds unless
+/// another key shares them already.
 #[derive(Clone, Copy)]
 struct Masks<'a> {
     params: &'a Params,
+    place: &'a KeyPlace,
     own: &'a [u8; 32],
     linear: &'a [u8; 32],
 }
@@ -84,15 +86,17 @@ impl<'a> Masks<'a> {
             return draw();
         }
         let name = (*self.linear, part.index(), bodies);
-        self.params.kept_masks.held_or_drawn(name, draw)
+        self.place.kept_masks.held_or_drawn(name, draw)
     }
 
     fn switching(self, part: Part, bodies: Vec<Poly<Eval>>) -> SwitchingKey {
-        let (ring, gadget) = part.shape(self.params);
+        let (_, gadget) = part.shape(self.params);
         let shape = gadget.expect("a switching key has a gadget");
+        let ring = self.place.ring(part, self.params);
         let draw = || SwitchingKey::masks(ring, shape, self.seed(part));
         let masks = self.of(part, bodies.len(), draw);
-        SwitchingKey::from_bodies(shape, bodies, masks)
+        let placed = bodies.into_iter().map(|body| body.placed(ring));
+        SwitchingKey::from_bodies(shape, placed.collect(), masks)
     }
 
     fn packing(self, bodies: Vec<Poly<Eval>>) -> PackingKey {
@@ -117,20 +121,20 @@ impl<'a> Masks<'a> {
         let g = part
             .exponent(self.params)
             .expect("a Galois key has an exponent");
-        let (ring, _) = part.shape(self.params);
+        let ring = self.place.ring(part, self.params);
         GaloisKey::from_switching_key(ring, g, self.switching(part, bodies))
     }
 
     fn secret(self, mut bodies: Vec<Poly<Eval>>) -> EncryptedSecret {
         let part = Part::Secret;
+        let ring = self.place.ring(part, self.params);
         let draw = || {
             let basis = self.params.chain.basis(0);
-            let mask = self.seed(part).mask(&self.params.ring, basis, &[]);
-            rlwe::Masks::from([mask])
+            rlwe::Masks::from([self.seed(part).mask(ring, basis, &[])])
         };
         EncryptedSecret {
             masks: self.of(part, bodies.len(), draw),
-            body: bodies.remove(0),
+            body: bodies.remove(0).placed(ring),
         }
     }
 
@@ -256,9 +260,21 @@ impl DetectionKey {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
+        Self::read_to(&params.key_place, params, from)
+    }
+
+    /// Reads a key's file to another memory, for keys of these parameters only. Keys there with one seed share its
+    /// masks.
+    ///
+    /// Errors: those of [`DetectionKey::read`].
+    pub fn read_to(
+        place: &KeyPlace,
+        params: &Params,
+        from: impl Read,
+    ) -> Result<Self, DetectionKeyError> {
         let mut file = Bodies::open(params, from)?;
         let seeds = [file.seed, file.masks];
-        let key = Self::from_bodies(params, [0; 16], seeds, |part| file.next(part))?;
+        let key = Self::placed(place, params, [0; 16], seeds, |part| file.next(part))?;
         let id = file.frame.finish()?.key_id;
         Ok(Self { id, ..key })
     }
@@ -273,10 +289,21 @@ impl DetectionKey {
         seeds: [[u8; 32]; 2],
         next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
     ) -> Result<Self, E> {
+        Self::placed(&params.key_place, params, id, seeds, next)
+    }
+
+    fn placed<E>(
+        place: &KeyPlace,
+        params: &Params,
+        id: [u8; 16],
+        seeds: [[u8; 32]; 2],
+        next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
+    ) -> Result<Self, E> {
         let [seed, linear] = seeds;
         let mut parts = Parts::new(params);
         let masks = Masks {
             params,
+            place,
             own: &seed,
             linear: &linear,
         };
@@ -319,6 +346,7 @@ impl DetectionKey {
         let seed = file.seed;
         let masks = Masks {
             params,
+            place: &params.key_place,
             own: &seed,
             linear: &file.masks,
         };

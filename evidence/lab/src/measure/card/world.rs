@@ -5,14 +5,13 @@ use crate::measure::digest::{BenchError, DigestBench, timed};
 use chacha20::ChaCha20Rng;
 use omr_detector::sophomr::{Detector, Output, digests};
 use omr_detector::{MessageSource, Messages, Progress};
-use omr_protocol::sophomr::{DetectionKey, DigestPlan, Params};
+use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_protocol::{ClueKey, SEED_BYTES, Sealing};
 use rand_core::SeedableRng;
 use std::sync::Arc;
 
 /// Recipients of a board in memory.
 pub(super) struct World {
-    params: Arc<Params>,
     plan: DigestPlan,
     /// The files of the detection keys.
     keys: Vec<Vec<u8>>,
@@ -42,14 +41,14 @@ impl World {
         let payloads = board.payloads(all.clone()).map_err(failed)?;
         Ok(Self {
             plan: DigestPlan::new(params, all.clone(), setting.shape.bound, setting.payload())?,
-            params: params.clone(),
             keys,
             board: Messages::new(all, clues, payloads)?,
         })
     }
 
-    pub(super) fn key(&self, recipient: usize) -> Result<DetectionKey, BenchError> {
-        Ok(DetectionKey::read(&self.params, &self.keys[recipient][..])?)
+    /// Returns the file of a detection key.
+    pub(super) fn key(&self, recipient: usize) -> &[u8] {
+        &self.keys[recipient]
     }
 
     /// Returns the digests of these recipients, and the seconds of all.

@@ -1,5 +1,8 @@
-//! Masks that keys with one seed share in memory.
+//! The memory of detection keys, and masks that keys with one seed share there.
 
+use super::Part;
+use crate::sophomr::Params;
+use omr_ring::Ring;
 use omr_rlwe::Masks;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
@@ -9,13 +12,58 @@ type Name = ([u8; 32], u64, usize);
 
 type Living = HashMap<Name, Weak<[omr_ring::Poly<omr_ring::Eval>]>>;
 
+/// The memory in which detection keys are placed: that of the polynomials of two rings. Keys with one seed share masks
+/// there.
+pub struct KeyPlace {
+    large: Ring,
+    small: Ring,
+    pub(super) kept_masks: KeptMasks,
+}
+
+impl KeyPlace {
+    /// Makes a place in the memory of the polynomials of these rings, which have the dimensions and primes of the large
+    /// and the small ring of a parameter set.
+    #[must_use]
+    pub fn new(large: Ring, small: Ring) -> Self {
+        Self {
+            large,
+            small,
+            kept_masks: KeptMasks::default(),
+        }
+    }
+
+    /// Returns the large ring.
+    pub fn large(&self) -> &Ring {
+        &self.large
+    }
+
+    /// Returns the small ring.
+    pub fn small(&self) -> &Ring {
+        &self.small
+    }
+
+    /// Returns the ring of a part, in whose memory the part is placed.
+    pub(super) fn ring<'a>(&'a self, part: Part, params: &'a Params) -> &'a Ring {
+        match part {
+            Part::Step
+            | Part::Giant
+            | Part::Baby
+            | Part::Product
+            | Part::Descent
+            | Part::Secret => &self.large,
+            Part::Turn | Part::Swap | Part::Merge(_) => &self.small,
+            Part::Packing | Part::Narrow | Part::Final => part.shape(params).0,
+        }
+    }
+}
+
 /// The masks of seeds that several keys have, for as long as one of these keys is alive. A second key neither derives
 /// nor stores them again.
 ///
 /// All masks are derived here from their seed. A key's file determines nothing but the seed, so no key can damage the
 /// masks of another.
 #[derive(Default)]
-pub(crate) struct KeptMasks(Mutex<Living>);
+pub(super) struct KeptMasks(Mutex<Living>);
 
 impl KeptMasks {
     /// Returns the masks of this name that a live key shares; derives them if there is none.
