@@ -6,6 +6,7 @@ use crate::{CodeTables, Codes, Round, Setting};
 use omr_ring::parallel::*;
 use omr_ring::{
     At, Backend, Basis, Eval, Poly, Ring, RowProducts, Switch, TurnedProducts, TurnedSymbol,
+    permuted_away,
 };
 use omr_rlwe::Rlwe;
 use std::sync::{Arc, PoisonError};
@@ -42,17 +43,7 @@ fn permuted(
         return Vec::new();
     };
     let out = scratch(setting.small(), first.basis(), polys.len());
-    let mut rows = Vec::new();
-    for (from, to) in polys.iter().zip(&out) {
-        rows.extend(
-            from.basis()
-                .ids()
-                .iter()
-                .map(|&id| (from.at(id), to.at(id))),
-        );
-    }
-    backend(setting).permute(name, index, &rows);
-    out
+    permuted_away(backend(setting), name, index, polys, out)
 }
 
 fn to_slots(setting: &Setting, polys: &[Poly<Eval>]) -> Vec<Poly<Eval>> {

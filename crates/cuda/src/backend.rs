@@ -55,6 +55,12 @@ fn by_prime(rows: &mut [(&RowTransform<'_>, [u64; 2])]) {
 }
 
 impl CudaRing {
+    /// Returns whether rings of dimension `n` are supported.
+    #[must_use]
+    pub fn supports(n: usize) -> bool {
+        n.is_power_of_two() && DIMENSIONS.contains(&n)
+    }
+
     /// Writes a ring's tables to a machine: 16 or 32 bytes for each prime and coefficient.
     ///
     /// Errors: those of the machine.   Panics: for dimensions outside 256 to 65,536.
@@ -76,7 +82,7 @@ impl CudaRing {
         ring: &Ring,
     ) -> Result<Self, MachineError> {
         let n = ring.n();
-        assert!(DIMENSIONS.contains(&n), "a dimension from 256 to 65,536");
+        assert!(Self::supports(n), "a dimension from 256 to 65,536");
         let ids = 0..ring.everything().len();
         let moduli: Vec<Modulus> = ids.clone().map(|id| *ring.modulus(id)).collect();
         let primes: Vec<u64> = moduli.iter().flat_map(calls::prime).collect();
@@ -300,13 +306,18 @@ impl Backend for CudaRing {
 
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]) {
         let own = self.attempt(|| self.halves(polynomials));
-        let mut call = vec![self.tables[0], p.into()];
-        for row in rows {
-            let from = own + 4 * (self.n * row.polynomial) as u64;
-            call.extend([row.prime as u64, from, row.to.address()]);
-        }
+        let first = |row: &RowLift<'_>| own + 4 * (self.n * row.polynomial) as u64;
+        let call = calls::lifts(self.tables[0], p, 1, first, rows);
         self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
         self.give(own, self.n / 2 * polynomials.len());
+    }
+
+    fn lift_columns(&self, p: u32, matrix: &[u32], rows: &[RowLift<'_>]) {
+        let own = self.attempt(|| self.halves(&[matrix]));
+        let first = |row: &RowLift<'_>| own + 4 * row.polynomial as u64;
+        let call = calls::lifts(self.tables[0], p, matrix.len() / self.n, first, rows);
+        self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
+        self.give(own, matrix.len() / 2);
     }
 
     fn draw(&self, rows: &[RowStream<'_>]) {

@@ -2,8 +2,8 @@
 
 use crate::Arithmetic;
 use omr_ring::{
-    ConversionNumbers, Modulus, RowConversion, RowProducts, RowStream, RowSum, RowTransform,
-    TurnedProducts,
+    ConversionNumbers, Modulus, RowConversion, RowLift, RowProducts, RowStream, RowSum,
+    RowTransform, TurnedProducts,
 };
 
 /// Returns `floor(2^64 w / q)`.
@@ -160,6 +160,22 @@ pub(crate) fn streams(
         call.extend([row.prime as u64, row.to.address(), mask]);
         let (key, _) = row.key.as_chunks::<8>();
         call.extend(key.iter().map(|word| u64::from_le_bytes(*word)));
+    }
+    call
+}
+
+/// Returns the argument of lifts of coefficients that lie `step` halves of words apart. `first` returns the address of a
+/// row's first coefficient.
+pub(crate) fn lifts(
+    primes: u64,
+    p: u32,
+    step: usize,
+    first: impl Fn(&RowLift<'_>) -> u64,
+    rows: &[RowLift<'_>],
+) -> Vec<u64> {
+    let mut call = vec![primes, p.into(), step as u64];
+    for row in rows {
+        call.extend([row.prime as u64, first(row), row.to.address()]);
     }
     call
 }

@@ -5,7 +5,9 @@ use omr_detector::engine::{Engine, on_cpu};
 use omr_detector::instantomr::{AwayEngine, InstantDetector};
 use omr_detector::sophomr::BackendEngine;
 use omr_protocol::instantomr::InstantKey;
+use omr_protocol::sophomr::Params;
 use omr_protocol::{DetectionKeyError, EngineKind, ParamSet, ParamsError};
+use omr_ring::Backend;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,8 +97,8 @@ fn of_set<T>(
 pub struct Cards {
     choice: Choice,
     card: Result<Arc<dyn Machine>, String>,
-    /// Tables of SophOMR's large and small rings.
-    rings: BySet<[Arc<CudaRing>; 2]>,
+    /// Tables of SophOMR's rings.
+    rings: BySet<BatchRings>,
     /// Tables of InstantOMR's rings.
     messages: BySet<MessageRing>,
 }
@@ -220,13 +222,46 @@ impl Cards {
         set: &ParamSet,
     ) -> Result<BackendEngine, CardsError> {
         let params = set.sophomr()?;
-        let rings = of_set(&self.rings, params.name(), || {
-            let large = CudaRing::new(card.clone(), &params.ring)?;
-            let small = large.beside(&params.small)?;
-            Ok([large, small].map(Arc::new))
-        })?;
-        let [large, small] = (*rings).clone();
-        Ok(BackendEngine::new(params, large, small))
+        let make = || BatchRings::new(card.clone(), params);
+        Ok(of_set(&self.rings, params.name(), make)?.engine(params))
+    }
+}
+
+/// The tables of SophOMR's rings on a machine.
+pub struct BatchRings {
+    large: Arc<CudaRing>,
+    small: Arc<CudaRing>,
+    /// The ring of packing; insecure sets have a smaller one than a machine supports.
+    packing: Option<Arc<CudaRing>>,
+}
+
+impl BatchRings {
+    /// Writes the tables of a parameter set's rings to a machine.
+    ///
+    /// Errors: those of the machine.
+    pub fn new(machine: Arc<dyn Machine>, params: &Params) -> Result<Self, MachineError> {
+        let large = CudaRing::new(machine, &params.ring)?;
+        let small = large.beside(&params.small)?;
+        let of_packing = &params.opening.packing;
+        let packing = CudaRing::supports(of_packing.n()).then(|| large.beside(of_packing));
+        Ok(Self {
+            packing: packing.transpose()?.map(Arc::new),
+            large: Arc::new(large),
+            small: Arc::new(small),
+        })
+    }
+
+    /// Returns the large ring.
+    #[must_use]
+    pub fn large(&self) -> &Arc<CudaRing> {
+        &self.large
+    }
+
+    /// Returns the engine of these parameters, which must be those that the tables were made for.
+    #[must_use]
+    pub fn engine(&self, params: &Arc<Params>) -> BackendEngine {
+        let packing = self.packing.clone().map(|ring| ring as Arc<dyn Backend>);
+        BackendEngine::new(params, self.large.clone(), self.small.clone(), packing)
     }
 }
 

@@ -7,8 +7,8 @@ pub use messages::messages;
 use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use omr_ring::{
-    At, Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, Switch, TurnedProducts,
-    TurnedSymbol, primes_below, primes_near, uniform_poly,
+    At, Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, RowLift, Switch,
+    TurnedProducts, TurnedSymbol, primes_below, primes_near, uniform_poly,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -177,9 +177,38 @@ fn transforms(pair: &mut Pair) -> Result<(), CheckError> {
         &pair.here.lift_plain(&coefficients, p, &basis),
         away,
     )?;
+    columns(pair, p)?;
     let g = Automorphism::new(pair.here.n(), 5);
     let away = g.apply(&pair.away, &pair.away(&a));
     pair.same("automorphisms", &g.apply(&pair.here, &a), away)
+}
+
+/// Checks columns of a matrix of residues modulo p.
+fn columns(pair: &mut Pair, p: u32) -> Result<(), CheckError> {
+    const WIDTH: usize = 3;
+    let (n, basis) = (pair.here.n(), pair.here.everything());
+    let matrix: Vec<u32> = (0..WIDTH * n).map(|_| pair.rng.next_u32() % p).collect();
+    let backend = pair.away.backend().expect("a ring on a machine");
+    for polynomial in 0..WIDTH {
+        let away = Poly::<Coeff>::scratch(&pair.away, &basis);
+        let lift = |&prime: &usize| RowLift {
+            polynomial,
+            prime,
+            to: away.at(prime),
+        };
+        let rows: Vec<RowLift> = basis.ids().iter().map(lift).collect();
+        backend.lift_columns(p, &matrix, &rows);
+        let column: Vec<u32> = matrix
+            .iter()
+            .skip(polynomial)
+            .step_by(WIDTH)
+            .copied()
+            .collect();
+        let here = pair.here.lift_plain(&column, p, &basis);
+        drop(rows);
+        pair.same("columns", &here, pair.away.forward(away))?;
+    }
+    Ok(())
 }
 
 /// An operation that changes a polynomial, with others as inputs.

@@ -25,11 +25,11 @@
 //!
 //! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions, permutations and uniform residues
 //!   in nine dimensions,
-//!   with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 24 faults of kernels, all found.
+//!   with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 25 faults of kernels, all found.
 //!   On the processor, blocks run in random order, shared memory begins with random data, and ranges
 //!   are asserted.
 //! - `cargo xtask test -p omr-e2e --test detector card`: digests of several recipients and batches, plain and bound
-//!   clues, after stops and failures, have equal bytes.
+//!   clues, after stops and failures, have equal bytes; packed clues at full size are equal.
 //! - `cargo xtask test -p omr-e2e --test instant card`: InstantOMR's sums and digests of 1, 3 and 256 messages, after
 //!   stops and failures.
 //! - `cargo test --profile tested -p omr-e2e --test instant full_size -- --ignored` (256 messages of `hybrid-v4`,
@@ -53,7 +53,7 @@ mod messages;
 mod pool;
 
 pub use backend::CudaRing;
-pub use cards::{Cards, CardsError, Choice, ChoiceError};
+pub use cards::{BatchRings, Cards, CardsError, Choice, ChoiceError};
 #[cfg(feature = "driver")]
 pub use driver::Card;
 #[cfg(feature = "emulated")]

@@ -15,6 +15,7 @@
 //! bodies.
 #![forbid(unsafe_code)]
 
+mod away;
 mod error;
 mod inner;
 mod module;

@@ -104,6 +104,15 @@ impl KeyRows {
     pub(crate) fn bodies(&self) -> &[Poly<Eval>] {
         &self.bodies
     }
+
+    /// Row by row, the masks, then the body.
+    pub(crate) fn all(&self) -> Vec<&[u64]> {
+        let rank = self.masks.len() / self.bodies.len();
+        let rows = self.masks.chunks(rank).zip(&self.bodies);
+        rows.flat_map(|(masks, body)| masks.iter().chain([body]))
+            .map(|poly| poly.row(0))
+            .collect()
+    }
 }
 
 /// The body of an encryption of a message with noise, which is wiped.

@@ -1,6 +1,7 @@
 //! Clues of a block of messages as module ciphertexts, one for each coordinate.
 
 use crate::Opening;
+use crate::away::{AwayKey, pack_away};
 use crate::module::{
     KeyRows, ModuleCipher, ModuleSecret, Rows, add_products, add_shifted_products,
 };
@@ -26,6 +27,8 @@ pub struct PackingKey {
     rows: KeyRows,
     /// The number of extra residues, which are subtracted from every coordinate alike.
     extra: usize,
+    /// Copies of the rows in a backend's memory.
+    away: Option<AwayKey>,
 }
 
 /// The clues of `n` messages.
@@ -57,6 +60,7 @@ impl PackingKey {
         Self {
             rows: KeyRows::encrypt(ring, &secret.polys(ring), masks, messages),
             extra: extra.len(),
+            away: None,
         }
     }
 
@@ -90,6 +94,17 @@ impl PackingKey {
         Self {
             extra: extra.expect("a body for each coefficient of the secret"),
             rows: KeyRows::new(opening.spec().packing_rank, bodies, masks),
+            away: None,
+        }
+    }
+
+    /// Returns the key with copies of its rows in the memory of the backend of `ring`, if it has one, which has the
+    /// dimension and prime of the ring of packing. [`pack`] works there.
+    #[must_use]
+    pub fn placed(self, ring: &Ring) -> Self {
+        Self {
+            away: ring.backend().map(|_| AwayKey::new(ring, &self.rows)),
+            ..self
         }
     }
 
@@ -151,6 +166,10 @@ pub fn pack(
         assert_eq!(clues.a.len(), spec.n * shape.n, "a block of clues");
         assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
     }
+    let extra = keys[0].extra;
+    if let Some(away) = keys.iter().map(|key| key.away.as_ref()).collect() {
+        return pack_away(opening, away, extra, blocks);
+    }
     let rows = Rows::new(keys.iter().map(|key| &key.rows), spec.packing_rank);
     let parts = rows.parts();
     // Block by block, for each coordinate the sums of masks, then of each key's bodies.
@@ -176,7 +195,6 @@ pub fn pack(
             }
         }
     }
-    let extra = keys[0].extra;
     let own = rows.range(rows.len() - extra, extra);
     let mut out = Vec::with_capacity(blocks.len());
     for (clues, mut sums) in blocks.iter().zip(all) {
@@ -205,7 +223,7 @@ pub fn pack(
 }
 
 /// `body += b q / clue_q`, rounded.
-fn add_scaled(opening: &Opening, body: &mut [u64], b: &[u32]) {
+pub(crate) fn add_scaled(opening: &Opening, body: &mut [u64], b: &[u32]) {
     let m = opening.packing.modulus(0);
     let clue_q = u128::from(opening.clue().q);
     for (x, &b) in body.iter_mut().zip(b) {

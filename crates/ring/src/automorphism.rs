@@ -1,6 +1,6 @@
 //! The order of plaintext slots, and automorphisms as permutations of evaluation rows.
 
-use crate::{BlockPermutation, Eval, Poly, Ring};
+use crate::{Backend, BlockPermutation, Eval, Poly, Ring, permuted_away};
 
 /// The evaluation point of each plaintext slot, for a power-of-two ring.
 ///
@@ -105,13 +105,22 @@ impl Automorphism {
     pub fn apply(&self, ring: &Ring, a: &Poly<Eval>) -> Poly<Eval> {
         let mut out = Poly::scratch(ring, a.basis());
         if let Some(backend) = ring.backend() {
-            let row = |&id: &usize| (a.at(id), out.at(id));
-            let rows: Vec<_> = a.basis().ids().iter().map(row).collect();
-            backend.permute(self.g, &self.index, &rows);
-            return out;
+            let from = std::slice::from_ref(a);
+            return self.apply_away(&**backend, from, vec![out]).remove(0);
         }
         ring.each_row(&mut out, |id, row| self.apply_row(ring, row, a.row_of(id)));
         out
+    }
+
+    /// The images of polynomials in a backend's memory. They take the place of `to`, as many polynomials over the same
+    /// basis.
+    pub fn apply_away(
+        &self,
+        backend: &dyn Backend,
+        from: &[Poly<Eval>],
+        to: Vec<Poly<Eval>>,
+    ) -> Vec<Poly<Eval>> {
+        permuted_away(backend, self.g, &self.index, from, to)
     }
 
     /// One row of the image.

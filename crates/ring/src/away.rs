@@ -4,6 +4,25 @@ use crate::backend::{RowLift, RowProducts, RowSum, RowTransform};
 use crate::update::{Source, Update};
 use crate::{Backend, Basis, Coeff, Eval, Poly, Ring};
 
+/// Permutes the words of rows of polynomials in a backend's memory ([`Backend::permute`]). The results take the place of
+/// `to`, as many polynomials over the same basis.
+pub fn permuted_away(
+    backend: &dyn Backend,
+    key: usize,
+    index: &[u32],
+    from: &[Poly<Eval>],
+    to: Vec<Poly<Eval>>,
+) -> Vec<Poly<Eval>> {
+    let mut rows = Vec::new();
+    for (from, to) in from.iter().zip(&to) {
+        let ids = from.basis().ids().iter();
+        rows.extend(ids.map(|&id| (from.at(id), to.at(id))));
+    }
+    backend.permute(key, index, &rows);
+    drop(rows);
+    to
+}
+
 impl Ring {
     /// Updates all rows together: a backend takes the rows of one operation in one call.
     pub(crate) fn update_away<'a, D>(

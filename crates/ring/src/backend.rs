@@ -1,5 +1,6 @@
 //! The seam to memory that is not the processor's: where a ring's polynomials may lie, and what is done there.
 
+use crate::Ring;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -70,6 +71,10 @@ pub trait Backend: Send + Sync {
 
     /// Writes polynomials with coefficients modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]);
+
+    /// Does the same with columns of a matrix that has as many rows as the ring's dimension; a column's number stands
+    /// for that of a polynomial.
+    fn lift_columns(&self, p: u32, matrix: &[u32], rows: &[RowLift<'_>]);
 
     /// Fills rows with uniform residues.
     fn draw(&self, rows: &[RowStream<'_>]);
@@ -242,6 +247,51 @@ impl At<'_> {
     /// The address, as [`Backend::take`] gave it.
     pub fn address(self) -> u64 {
         self.address
+    }
+}
+
+/// Rows modulo one prime or another that lie one after another in the memory of a ring's backend, where they are
+/// written and read in one transfer.
+pub struct AwayRows {
+    words: Away,
+    n: usize,
+}
+
+impl AwayRows {
+    /// Makes `rows` rows of any content, to be overwritten.
+    ///
+    /// Panics: if the ring has no backend.
+    pub fn any(ring: &Ring, rows: usize) -> Self {
+        let backend = ring.backend().expect("a ring with a backend");
+        Self {
+            words: Away::any(backend, rows * ring.n()),
+            n: ring.n(),
+        }
+    }
+
+    /// Makes rows with this content.
+    ///
+    /// Panics: as [`AwayRows::any`]; unless all rows have the ring's length.
+    pub fn of(ring: &Ring, rows: &[&[u64]]) -> Self {
+        let mut new = Self::any(ring, rows.len());
+        assert!(
+            rows.iter().all(|row| row.len() == new.n),
+            "rows of the ring"
+        );
+        new.words.write(0, &rows.concat());
+        new
+    }
+
+    /// The place of a row. Panics: past the end.
+    pub fn at(&self, row: usize) -> At<'_> {
+        self.words.at(row * self.n)
+    }
+
+    /// All residues, row by row.
+    pub fn to_words(&self) -> Vec<u64> {
+        let mut words = vec![0; self.words.words];
+        self.words.read(0, &mut words);
+        words
     }
 }
 

@@ -26,9 +26,10 @@ mod update;
 mod xof;
 
 pub use automorphism::{Automorphism, SlotOrder};
+pub use away::permuted_away;
 pub use backend::{
-    At, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowStream, RowSum,
-    RowTransform, TurnedProducts, TurnedSymbol, Watch, Wiper,
+    At, AwayRows, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowStream,
+    RowSum, RowTransform, TurnedProducts, TurnedSymbol, Watch, Wiper,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

@@ -174,7 +174,7 @@ impl Division<'_> {
         let kept = kept.into_iter().map(|(kept, _)| kept);
         match self.image {
             None => kept.collect(),
-            Some(image) => images(backend, image, &kept.collect::<Vec<_>>(), delta),
+            Some(image) => image.apply_away(backend, &kept.collect::<Vec<_>>(), delta),
         }
     }
 
@@ -236,25 +236,4 @@ impl Division<'_> {
             constant: 0,
         }
     }
-}
-
-/// The images of polynomials, in place of others over the same basis.
-pub(crate) fn images(
-    backend: &dyn Backend,
-    image: &Automorphism,
-    from: &[Poly<Eval>],
-    to: Vec<Poly<Eval>>,
-) -> Vec<Poly<Eval>> {
-    let mut rows = Vec::new();
-    for (from, to) in from.iter().zip(&to) {
-        rows.extend(
-            from.basis()
-                .ids()
-                .iter()
-                .map(|&id| (from.at(id), to.at(id))),
-        );
-    }
-    backend.permute(image.exponent(), image.indices(), &rows);
-    drop(rows);
-    to
 }

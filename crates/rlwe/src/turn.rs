@@ -209,7 +209,7 @@ impl Run<'_> {
             .iter()
             .map(|product| Poly::scratch(ring, product.basis()))
             .collect();
-        away::images(backend, self.turn.image, &products, out)
+        self.turn.image.apply_away(backend, &products, out)
     }
 
     /// Selects those polynomials of a key that belong to the digits.

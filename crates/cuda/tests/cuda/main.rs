@@ -40,7 +40,12 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 13] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 14] = [
+    (
+        "columns of one residue",
+        Arithmetic::Whole,
+        &[("HALVES(own[1])[step * AT]", "HALVES(own[1])[AT]")],
+    ),
     (
         "a residue as large as the prime's bits allow",
         Arithmetic::Whole,

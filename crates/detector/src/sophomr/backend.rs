@@ -2,7 +2,6 @@
 
 use super::Detector;
 use super::detector::Rings;
-use super::run::check_engine;
 use crate::engine::{Engine, Loaded};
 use omr_compress::CodeTables;
 use omr_protocol::sophomr::{DetectionKey, KeyPlace, Params};
@@ -20,13 +19,24 @@ pub struct BackendEngine {
 }
 
 impl BackendEngine {
-    /// Makes an engine for keys of these parameters, on backends that were made for their large and their small ring.
+    /// Makes an engine for keys of these parameters, on backends that were made for their large ring, their small ring
+    /// and, unless the processor packs clues, their ring of packing.
     #[must_use]
-    pub fn new(params: &Arc<Params>, large: Arc<dyn Backend>, small: Arc<dyn Backend>) -> Self {
+    pub fn new(
+        params: &Arc<Params>,
+        large: Arc<dyn Backend>,
+        small: Arc<dyn Backend>,
+        packing: Option<Arc<dyn Backend>>,
+    ) -> Self {
+        let of_packing = &params.opening.packing;
         Self {
             place: KeyPlace::new(
                 params.ring.with_backend(large),
                 params.small.with_backend(small),
+                packing.map_or_else(
+                    || of_packing.clone(),
+                    |packing| of_packing.with_backend(packing),
+                ),
             ),
             params: params.clone(),
             tables: Arc::default(),
@@ -37,14 +47,12 @@ impl BackendEngine {
     ///
     /// Errors: those of [`DetectionKey::read`]; `Engine` if the backend fails.
     pub fn detector(&self, file: impl Read) -> Result<Detector, DetectionKeyError> {
-        let rings = Rings {
-            large: self.place.large().clone(),
-            small: self.place.small().clone(),
-        };
+        let rings = Rings::of(&self.place);
         let watch = rings.watch();
         let key = DetectionKey::read_to(&self.place, &self.params, file)?;
         let detector = Detector::on(rings.clone(), self.tables.clone(), self.params.clone(), key);
-        check_engine(&rings, &watch)
+        rings
+            .check(&watch)
             .map_err(|error| DetectionKeyError::Engine(error.to_string()))?;
         Ok(detector)
     }

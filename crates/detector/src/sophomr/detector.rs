@@ -10,7 +10,7 @@ use omr_bgv::{Ciphertext, Evaluator};
 use omr_compress::{CodeTables, Keys, Packing, Setting};
 use omr_opening::Turned;
 use omr_protocol::ClueKind;
-use omr_protocol::sophomr::{DetectionKey, Params};
+use omr_protocol::sophomr::{DetectionKey, KeyPlace, Params};
 use omr_ring::{Reservation, Ring, Watch, Wiper};
 use omr_rlwe::{Descent, Rlwe};
 use std::sync::{Arc, OnceLock};
@@ -29,7 +29,7 @@ pub struct Detector {
     /// Memory for making digests, reserved by the first. It is dropped after everything that returns memory to it.
     memory: OnceLock<Reservation>,
     /// Dropped after the key, because they overwrite the key's memory.
-    _wipers: [Wiper; 2],
+    _wipers: [Wiper; 3],
 }
 
 /// The rings of a detector, whose polynomials may lie in a backend's memory.
@@ -37,12 +37,41 @@ pub struct Detector {
 pub(super) struct Rings {
     pub(super) large: Ring,
     pub(super) small: Ring,
+    pub(super) packing: Ring,
 }
 
 impl Rings {
-    /// Watches over work in both rings.
-    pub(super) fn watch(&self) -> [Watch; 2] {
-        [self.large.watch(), self.small.watch()]
+    /// The rings of a place of keys.
+    pub(super) fn of(place: &KeyPlace) -> Self {
+        Self {
+            large: place.large().clone(),
+            small: place.small().clone(),
+            packing: place.packing().clone(),
+        }
+    }
+
+    fn all(&self) -> [&Ring; 3] {
+        [&self.large, &self.small, &self.packing]
+    }
+
+    /// Watches over work in all rings.
+    pub(super) fn watch(&self) -> [Watch; 3] {
+        self.all().map(Ring::watch)
+    }
+
+    /// Checks that no backend has failed since the rings are watched.
+    ///
+    /// Errors: `Engine`.
+    pub(super) fn check(&self, watch: &[Watch; 3]) -> Result<(), DetectorError> {
+        for (ring, watch) in self.all().into_iter().zip(watch) {
+            if let (Some(backend), Some(failure)) = (ring.backend(), watch.failure()) {
+                return Err(DetectorError::Engine {
+                    engine: backend.name(),
+                    failure,
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -52,10 +81,7 @@ impl Detector {
     /// It takes the key's memory only. The first digest reserves memory for computing, about 2 GB at full size. All
     /// detectors share this memory; it is returned to the system when the last of them is dropped.
     pub fn new(params: Arc<Params>, key: DetectionKey) -> Self {
-        let rings = Rings {
-            large: params.ring.clone(),
-            small: params.small.clone(),
-        };
+        let rings = Rings::of(params.key_place());
         Self::on(rings, Arc::default(), params, key)
     }
 
@@ -72,7 +98,7 @@ impl Detector {
             ..key
         };
         Self {
-            _wipers: [rings.large.wiper(), rings.small.wiper()],
+            _wipers: rings.all().map(Ring::wiper),
             rings,
             tables,
             memory: OnceLock::new(),

@@ -5,7 +5,7 @@ mod payloads;
 
 use super::Detector;
 use super::clues::ClueBatch;
-use super::detector::{Rings, distances, turned_of};
+use super::detector::{distances, turned_of};
 use crate::error::check_len;
 use crate::runs::runs;
 use crate::source::kept_hashes;
@@ -16,7 +16,6 @@ use omr_opening::Turned;
 use omr_protocol::clue::HashesOf;
 use omr_protocol::sophomr::{Digest, DigestPlan, FinalKey, Params, Partial, PartialError};
 use omr_protocol::{ClueKind, DigestHeader, Mismatch, Placement, SEED_BYTES, Sealing, hex};
-use omr_ring::Watch;
 use omr_rlwe::{Rlwe, SharedKey};
 use payloads::KeptPayloads;
 use std::collections::BTreeMap;
@@ -200,21 +199,6 @@ pub fn partials(
     Ok(outputs.into_iter().flatten().collect())
 }
 
-/// Checks that the backends of the rings have not failed.
-///
-/// Errors: `Engine`.
-pub(super) fn check_engine(rings: &Rings, watch: &[Watch; 2]) -> Result<(), DetectorError> {
-    for (ring, watch) in [&rings.large, &rings.small].into_iter().zip(watch) {
-        if let (Some(backend), Some(failure)) = (ring.backend(), watch.failure()) {
-            return Err(DetectorError::Engine {
-                engine: backend.name(),
-                failure,
-            });
-        }
-    }
-    Ok(())
-}
-
 /// A pertinency vector in the small ring, and the factor by which it is scaled.
 type Pertinency = (Vec<Rlwe>, u64);
 
@@ -271,13 +255,13 @@ impl<'a> Run<'a> {
         let rings = self.detector.rings();
         let watch = rings.watch();
         let result = self.pertinent();
-        check_engine(rings, &watch)?;
+        rings.check(&watch)?;
         let pertinent = result?;
         let mut sums: Vec<BTreeMap<usize, Vec<Rlwe>>> = Vec::new();
         sums.resize_with(self.detectors.len(), BTreeMap::new);
         for group in plan.group_of(batches.start)..=plan.group_of(batches.end - 1) {
             let result = self.compress(group, &pertinent);
-            check_engine(rings, &watch)?;
+            rings.check(&watch)?;
             for (sums, packed) in sums.iter_mut().zip(result?) {
                 sums.insert(group, packed);
             }

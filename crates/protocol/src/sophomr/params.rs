@@ -33,7 +33,7 @@ pub struct Params {
     /// Packing and opening of clues.
     pub opening: Opening,
     /// This process's memory, for detection keys.
-    pub(super) key_place: KeyPlace,
+    key_place: KeyPlace,
 }
 
 impl Params {
@@ -45,6 +45,11 @@ impl Params {
         Ok(Arc::new(Self::new(spec, Kernels::detect())?))
     }
 
+    /// Returns this process's memory as the place of keys.
+    pub fn key_place(&self) -> &KeyPlace {
+        &self.key_place
+    }
+
     /// Checks a specification and derives its modulus chain from the noise model.
     ///
     /// Errors: dimensions that do not fit; keys or clues below 128 bits of security, unless the set is marked insecure.
@@ -52,10 +57,12 @@ impl Params {
         spec.check()?;
         let rings = Rings::new(&spec.rings(), &spec.front_end()?, kernels)?;
         let clue = ClueParams::new(spec.name, spec.clue.clone(), kernels)?;
+        let opening = Opening::new(spec.clue_shape(), spec.opening.clone(), &rings.plain)?;
+        let (large, small) = (rings.ring.clone(), rings.small.clone());
         Ok(Self {
-            opening: Opening::new(spec.clue_shape(), spec.opening.clone(), &rings.plain)?,
+            key_place: KeyPlace::new(large, small, opening.packing.clone()),
+            opening,
             clue: Arc::new(clue),
-            key_place: KeyPlace::new(rings.ring.clone(), rings.small.clone()),
             spec,
             rings,
         })

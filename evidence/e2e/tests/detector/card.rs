@@ -6,20 +6,22 @@ use crate::packed::{
 };
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
-use omr_cuda::{Arithmetic, CudaRing, Emulated};
+use omr_cuda::{Arithmetic, BatchRings, CudaRing, Emulated};
 use omr_detector::sophomr::{BackendEngine, Detector, Output, digests};
 use omr_detector::{DetectorError, Messages, Progress, Quiet};
+use omr_opening::{BlockOfClues, ModuleCipher, PackingKey, pack, packing_secret};
+use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
-use rand_core::SeedableRng;
+use omr_ring::uniform_ternary;
+use omr_rlwe::MaskSeed;
+use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn engine(params: &Arc<Params>, arithmetic: Arithmetic) -> BackendEngine {
     let card = Emulated::or_card(arithmetic);
-    let large = CudaRing::new(card, &params.ring).unwrap();
-    let small = large.beside(&params.small).unwrap();
-    BackendEngine::new(params, Arc::new(large), Arc::new(small))
+    BatchRings::new(card, params).unwrap().engine(params)
 }
 
 pub(crate) fn made(
@@ -79,6 +81,65 @@ fn digested_by(params: &Arc<Params>, clues: ClueKind, arithmetic: Arithmetic, co
     for (recipient, (here, away)) in expected.iter().zip(&found).enumerate() {
         let [here, away] = [here, away].map(|out| out.digest.to_bytes(params).unwrap());
         assert!(here == away, "recipient {recipient}");
+    }
+}
+
+/// Compares packed clues of two recipients at full size, whose ring of packing machines support. Insecure sets have a
+/// smaller one.
+#[test]
+fn packed_clues_are_those_of_the_processor() {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let params = Params::named("sophomr-v5").unwrap();
+    let (opening, shape) = (&params.opening, params.opening.clue());
+    let card = Emulated::or_card(Arithmetic::Whole);
+    let backend = Arc::new(CudaRing::new(card, &opening.packing).unwrap());
+    let away = opening.packing.with_backend(backend);
+    let residues = |count: usize, rng: &mut ChaCha20Rng| -> Vec<u32> {
+        (0..count)
+            .map(|_| rng.next_u32() % shape.q as u32)
+            .collect()
+    };
+    for extra in [0, OFFSET_LEN] {
+        let make = |_| {
+            let secret = packing_secret(opening, &mut rng);
+            let clue = uniform_ternary(&mut rng, shape.n);
+            let seed = MaskSeed::new(&[6; 32], 0);
+            PackingKey::generate(opening, &clue, &vec![5; extra], &secret, seed, &mut rng)
+        };
+        let here: Vec<PackingKey> = (0..2).map(make).collect();
+        let copy = |key: &PackingKey| {
+            let bodies: Vec<_> = key.bodies().cloned().collect();
+            let masks = PackingKey::masks(opening, bodies.len(), MaskSeed::new(&[6; 32], 0));
+            PackingKey::from_bodies(opening, bodies, masks).placed(&away)
+        };
+        let there: Vec<PackingKey> = here.iter().map(copy).collect();
+        let n = opening.spec().n;
+        let block = |_| BlockOfClues {
+            a: residues(n * shape.n, &mut rng),
+            b: (0..shape.coordinates)
+                .map(|_| residues(n, &mut rng))
+                .collect(),
+            extra: (0..shape.coordinates)
+                .map(|_| residues(n * extra, &mut rng))
+                .collect(),
+        };
+        let blocks: Vec<BlockOfClues> = (0..3).map(block).collect();
+        let watch = away.watch();
+        let packed = |keys: &[PackingKey]| pack(opening, &keys.iter().collect::<Vec<_>>(), &blocks);
+        let (expected, found) = (packed(&here), packed(&there));
+        assert_eq!(watch.failure(), None);
+        assert_eq!(found.len(), blocks.len());
+        for (expected, found) in expected.iter().flatten().zip(found.iter().flatten()) {
+            let rows = |ct: &ModuleCipher| [&ct.masks[..], &ct.bodies].concat();
+            let [expected, found] = [expected, found].map(rows);
+            assert_eq!(expected.len(), opening.spec().packing_rank + here.len());
+            assert!(
+                expected
+                    .iter()
+                    .map(|row| &row[..])
+                    .eq(found.iter().map(|row| &row[..]))
+            );
+        }
     }
 }
 

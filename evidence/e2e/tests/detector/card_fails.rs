@@ -1,18 +1,18 @@
 //! If a card fails there is no digest, or the processor's, and never a wrong one.
 
-use crate::packed::{BOARD, MESSAGES, PAYLOAD, board, file_of, recipients, through_file, tiny};
+use crate::packed::{BOARD, PAYLOAD, board, file_of, recipients, through_file, tiny};
 use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
-use omr_cuda::{Arithmetic, Cards, Choice, CudaRing, Emulated};
+use omr_cuda::{Arithmetic, BatchRings, Cards, Choice, Emulated};
 use omr_detector::engines::Costs;
-use omr_detector::sophomr::{BackendEngine, Detector};
+use omr_detector::sophomr::Detector;
 use omr_detector::{DetectorError, MessageSource, Messages, Progress, Quiet, Stages};
 use omr_protocol::sophomr::DigestPlan;
 use omr_protocol::{ClueKey, ClueKind, EngineKind, ParamSet, SEED_BYTES, Scheme, Sealing, Stride};
 use omr_runner::{Failure, KeyError, KeyRef, Leased, Leases, Made, Seed, Supplies, Unit, Worker};
 use rand_core::SeedableRng;
 use std::io::{Cursor, Read};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 const SEED: [u8; SEED_BYTES] = [3; SEED_BYTES];
@@ -27,13 +27,40 @@ fn world() -> (Keys, Messages) {
 }
 
 fn digest(detector: &Detector, board: &mut Messages) -> Result<Vec<u8>, DetectorError> {
+    digest_with(detector, board, &Quiet)
+}
+
+fn digest_with(
+    detector: &Detector,
+    board: &mut Messages,
+    progress: &dyn Progress,
+) -> Result<Vec<u8>, DetectorError> {
     let params = tiny();
-    let plan = DigestPlan::new(&params, 0..MESSAGES, 9, Some(PAYLOAD)).unwrap();
-    let made = detector.digest(board, &plan, BOARD, Sealing::None, SEED, &Quiet)?;
+    // One batch: constants of codes are kept for the last one.
+    let batch = 0..params.slots() as u64;
+    let plan = DigestPlan::new(&params, batch, 9, Some(PAYLOAD)).unwrap();
+    let made = detector.digest(board, &plan, BOARD, Sealing::None, SEED, progress)?;
     Ok(made.digest.to_bytes(&params).unwrap())
 }
 
-/// The first kernel, one in the middle, or the last fails; no failure has a lasting effect.
+/// A progress that lets a card fail in a stage, after a number of kernels.
+struct FailsIn<'a> {
+    card: &'a Emulated,
+    stage: &'static str,
+    kernels: usize,
+}
+
+impl Progress for FailsIn<'_> {
+    fn stage(&self, name: &'static str, _: u64) {
+        if name == self.stage {
+            self.card.fail_after(self.kernels);
+        }
+    }
+
+    fn advance(&self, _: u64) {}
+}
+
+/// Kernels of all stages fail; no failure has a lasting effect, not even on the constants of codes, which are kept.
 #[test]
 fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
     let (params, (keys, mut board)) = (tiny(), world());
@@ -41,13 +68,24 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
     let here = Detector::new(params.clone(), through_file(&params, &keys.detection));
     let expected = digest(&here, &mut board).unwrap();
     let card = Emulated::new(Arithmetic::Floating);
-    let large = CudaRing::new(card.clone(), &params.ring).unwrap();
-    let small = large.beside(&params.small).unwrap();
-    let engine = BackendEngine::new(&params, Arc::new(large), Arc::new(small));
+    let rings = BatchRings::new(card.clone(), &params).unwrap();
+    let engine = rings.engine(&params);
     let away = engine.detector(&file[..]).unwrap();
-    for kernels in [0, 40, 700, 900, 1_100, 1_300] {
-        card.fail_after(kernels);
-        let failed = digest(&away, &mut board).unwrap_err();
+    for (stage, kernels) in [
+        ("baby steps", 0),
+        ("opening", 40),
+        ("range check", 100),
+        ("codes", 0),
+        ("codes", 10),
+        ("payloads", 1),
+    ] {
+        let fails = FailsIn {
+            card: &card,
+            stage,
+            kernels,
+        };
+        let failed = digest_with(&away, &mut board, &fails).unwrap_err();
+        card.fail_after(usize::MAX);
         assert!(matches!(failed, DetectorError::Engine { .. }), "{failed}");
         let message = failed.to_string();
         assert!(
@@ -55,7 +93,6 @@ fn a_card_that_fails_makes_no_digest_and_then_the_right_one() {
             "{message}"
         );
     }
-    card.fail_after(usize::MAX);
     assert!(digest(&away, &mut board).unwrap() == expected);
     drop(away);
     // A key whose masks could not be drawn leaves none to the next.
@@ -111,7 +148,7 @@ fn unit(key_bytes: usize) -> Unit {
         sealing: Sealing::None,
         payload_bytes: PAYLOAD,
         scheme: Scheme::Sophomr,
-        stride: Stride::new(0..MESSAGES, 1),
+        stride: Stride::new(0..tiny().slots() as u64, 1),
         bound: 9,
         indices_only: false,
         seeds: vec![Seed {

@@ -9,7 +9,7 @@ pub use messages::{MessageBench, MessageFigures, MessageTimes};
 use crate::measure::digest::{BenchError, timed};
 use crate::measure::{Setting, median};
 use clap::Args;
-use omr_cuda::{Card, CudaRing, Kernel, Machine, MachineError, MessageRing, checks};
+use omr_cuda::{BatchRings, Card, Kernel, Machine, MachineError, MessageRing, checks};
 use omr_detector::Progress;
 use omr_detector::sophomr::{BackendEngine, Detector, Output};
 use omr_protocol::ParamSet;
@@ -326,14 +326,12 @@ fn check(machine: Arc<dyn Machine>, params: &Params) -> Result<(), BenchError> {
 impl OnCard {
     fn new(card: Arc<Card>, params: &Arc<Params>) -> Result<Self, BenchError> {
         let free = card.memory()?[0];
-        let backend = Arc::new(CudaRing::new(card.clone(), &params.ring)?);
-        let small = Arc::new(backend.beside(&params.small)?);
-        let engine = BackendEngine::new(params, backend.clone(), small);
+        let rings = BatchRings::new(card.clone(), params)?;
         Ok(Self {
             card,
             free,
-            ring: params.ring.with_backend(backend),
-            engine,
+            ring: params.ring.with_backend(rings.large().clone()),
+            engine: rings.engine(params),
         })
     }
 

@@ -12,22 +12,24 @@ type Name = ([u8; 32], u64, usize);
 
 type Living = HashMap<Name, Weak<[omr_ring::Poly<omr_ring::Eval>]>>;
 
-/// The memory in which detection keys are placed: that of the polynomials of two rings. Keys with one seed share masks
+/// The memory in which detection keys are placed: that of the polynomials of three rings. Keys with one seed share masks
 /// there.
 pub struct KeyPlace {
     large: Ring,
     small: Ring,
+    packing: Ring,
     pub(super) kept_masks: KeptMasks,
 }
 
 impl KeyPlace {
-    /// Makes a place in the memory of the polynomials of these rings, which have the dimensions and primes of the large
-    /// and the small ring of a parameter set.
+    /// Makes a place in the memory of the polynomials of these rings, which have the dimensions and primes of the
+    /// large ring, the small ring and the ring of packing of a parameter set.
     #[must_use]
-    pub fn new(large: Ring, small: Ring) -> Self {
+    pub fn new(large: Ring, small: Ring, packing: Ring) -> Self {
         Self {
             large,
             small,
+            packing,
             kept_masks: KeptMasks::default(),
         }
     }
@@ -42,7 +44,13 @@ impl KeyPlace {
         &self.small
     }
 
-    /// Returns the ring of a part, in whose memory the part is placed.
+    /// Returns the ring of packing.
+    pub fn packing(&self) -> &Ring {
+        &self.packing
+    }
+
+    /// Returns the ring of a part with its polynomials in this place. Packing is copied there, narrowing and the final
+    /// part are used by the processor only.
     pub(super) fn ring<'a>(&'a self, part: Part, params: &'a Params) -> &'a Ring {
         match part {
             Part::Step

@@ -105,7 +105,7 @@ impl<'a> Masks<'a> {
         let masks = self.of(part, count, || {
             PackingKey::masks(opening, count, self.seed(part))
         });
-        PackingKey::from_bodies(opening, bodies, masks)
+        PackingKey::from_bodies(opening, bodies, masks).placed(self.place.packing())
     }
 
     fn narrow(self, bodies: Vec<Poly<Eval>>) -> NarrowKey {
@@ -260,7 +260,7 @@ impl DetectionKey {
     ///
     /// Errors: `Frame` (damage, another kind of file, other parameters), `Length`, `Residue`.
     pub fn read(params: &Params, from: impl Read) -> Result<Self, DetectionKeyError> {
-        Self::read_to(&params.key_place, params, from)
+        Self::read_to(params.key_place(), params, from)
     }
 
     /// Reads a key's file to another memory, for keys of these parameters only. Keys there with one seed share its
@@ -289,7 +289,7 @@ impl DetectionKey {
         seeds: [[u8; 32]; 2],
         next: impl FnMut(Part) -> Result<Vec<Poly<Eval>>, E>,
     ) -> Result<Self, E> {
-        Self::placed(&params.key_place, params, id, seeds, next)
+        Self::placed(params.key_place(), params, id, seeds, next)
     }
 
     fn placed<E>(
@@ -346,7 +346,7 @@ impl DetectionKey {
         let seed = file.seed;
         let masks = Masks {
             params,
-            place: &params.key_place,
+            place: params.key_place(),
             own: &seed,
             linear: &file.masks,
         };

@@ -1,0 +1,153 @@
+//! Packing of clues in the memory of the backend of the ring of packing. Residues equal those of the processor.
+
+use crate::module::{KeyRows, ModuleCipher};
+use crate::packing::add_scaled;
+use crate::{BlockOfClues, Opening};
+use omr_ring::{AlignedVec, At, AwayRows, Backend, Ring, RowLift, RowProducts, RowTransform};
+
+/// The number of the only prime of the ring of packing.
+const PRIME: usize = 0;
+
+/// Largest number of products that one call adds up.
+const PRODUCTS: usize = 256;
+
+/// The rows of a packing key in a backend's memory.
+pub(crate) struct AwayKey {
+    ring: Ring,
+    /// Row by row, the masks, then the body.
+    rows: AwayRows,
+    /// The number of masks of a row.
+    rank: usize,
+}
+
+impl AwayKey {
+    pub(crate) fn new(ring: &Ring, rows: &KeyRows) -> Self {
+        let all = rows.all();
+        Self {
+            rows: AwayRows::of(ring, &all),
+            rank: all.len() / rows.bodies().len() - 1,
+            ring: ring.clone(),
+        }
+    }
+
+    fn backend(&self) -> &dyn Backend {
+        &**self.ring.backend().expect("a ring with a backend")
+    }
+
+    fn mask(&self, row: usize, number: usize) -> At<'_> {
+        self.rows.at(row * (self.rank + 1) + number)
+    }
+
+    fn body(&self, row: usize) -> At<'_> {
+        self.mask(row, self.rank)
+    }
+}
+
+/// Returns what [`pack`](crate::pack) does, for keys in one backend's memory.
+pub(crate) fn pack_away(
+    opening: &Opening,
+    keys: Vec<&AwayKey>,
+    extra: usize,
+    blocks: &[BlockOfClues],
+) -> Vec<Vec<ModuleCipher>> {
+    let first = keys[0];
+    let (ring, rank, coordinates) = (&first.ring, first.rank, opening.clue().coordinates);
+    let columns: Vec<AwayRows> = blocks
+        .iter()
+        .map(|clues| columns(opening, first, extra, clues))
+        .collect();
+    // Block by block, for each coordinate the sums of masks, then of each key's bodies.
+    let parts = rank + keys.len();
+    let of_block = coordinates * parts;
+    let sums = AwayRows::any(ring, blocks.len() * of_block);
+    let meetings = meetings(opening, extra);
+    for number in 0..meetings[0].len().div_ceil(PRODUCTS) {
+        let mut products = Vec::new();
+        for (block, columns) in columns.iter().enumerate() {
+            for (coordinate, met) in meetings.iter().enumerate() {
+                let met = met.chunks(PRODUCTS).nth(number).expect("as many in each");
+                for part in 0..parts {
+                    let key_row = |row| match part.checked_sub(rank) {
+                        None => first.mask(row, part),
+                        Some(key) => keys[key].body(row),
+                    };
+                    let pair = |met: &Meeting| (columns.at(met.column), key_row(met.row));
+                    products.push(RowProducts {
+                        prime: PRIME,
+                        to: sums.at(block * of_block + coordinate * parts + part),
+                        pairs: met.iter().map(pair).collect(),
+                        adds: number > 0,
+                    });
+                }
+            }
+        }
+        first.backend().multiply(&products);
+    }
+    let inverse = |row| (RowTransform::in_place(PRIME, sums.at(row)), 1);
+    let inverses: Vec<_> = (0..blocks.len() * of_block).map(inverse).collect();
+    first.backend().inverse(&inverses);
+    let words = sums.to_words();
+    let mut rows = words.chunks(ring.n()).map(AlignedVec::from);
+    let mut cipher = |b: &Vec<u32>| {
+        let masks = rows.by_ref().take(rank).collect();
+        let mut bodies: Vec<AlignedVec> = rows.by_ref().take(keys.len()).collect();
+        for body in &mut bodies {
+            add_scaled(opening, body, b);
+        }
+        ModuleCipher { masks, bodies }
+    };
+    let of_block = |clues: &BlockOfClues| clues.b.iter().map(&mut cipher).collect();
+    blocks.iter().map(of_block).collect()
+}
+
+/// A column of clues and the row of the key that it meets.
+struct Meeting {
+    column: usize,
+    row: usize,
+}
+
+/// Returns the products of each coordinate, in the order of [`columns`].
+fn meetings(opening: &Opening, extra: usize) -> Vec<Vec<Meeting>> {
+    let shape = opening.clue();
+    let first_extra = opening.packing_bodies(0);
+    let of = |coordinate: usize| {
+        let own = (0..shape.n).map(|column| Meeting {
+            column,
+            row: shape.coordinates - 1 - coordinate + column,
+        });
+        let extra = (0..extra).map(|number| Meeting {
+            column: shape.n + coordinate * extra + number,
+            row: first_extra + number,
+        });
+        own.chain(extra).collect()
+    };
+    (0..shape.coordinates).map(of).collect()
+}
+
+/// Returns the columns of a block in the evaluation domain: those of a, then of each coordinate's extra residues.
+fn columns(opening: &Opening, key: &AwayKey, extra: usize, clues: &BlockOfClues) -> AwayRows {
+    let clue_q = u32::try_from(opening.clue().q).expect("residues of 32 bits");
+    let mut matrices = vec![(&clues.a, opening.clue().n)];
+    if extra > 0 {
+        matrices.extend(clues.extra.iter().map(|residues| (residues, extra)));
+    }
+    let count = matrices.iter().map(|(_, width)| width).sum();
+    let columns = AwayRows::any(&key.ring, count);
+    let mut first = 0;
+    for (matrix, width) in matrices {
+        let lift = |polynomial| RowLift {
+            polynomial,
+            prime: PRIME,
+            to: columns.at(first + polynomial),
+        };
+        let rows: Vec<RowLift> = (0..width).map(lift).collect();
+        // Centred: the errors of the key grow with the residues.
+        key.backend().lift_columns(clue_q, matrix, &rows);
+        first += width;
+    }
+    let rows: Vec<_> = (0..count)
+        .map(|row| RowTransform::in_place(PRIME, columns.at(row)))
+        .collect();
+    key.backend().forward(&rows);
+    columns
+}
