@@ -96,8 +96,8 @@ pub(crate) fn pack_away(
         }
         ModuleCipher { masks, bodies }
     };
-    let of_block = |clues: &BlockOfClues| clues.b.iter().map(&mut cipher).collect();
-    blocks.iter().map(of_block).collect()
+    let ciphers = |clues: &BlockOfClues| clues.b.iter().map(&mut cipher).collect();
+    blocks.iter().map(ciphers).collect()
 }
 
 /// A column of clues and the row of the key that it meets.

@@ -72,8 +72,8 @@ pub trait Backend: Send + Sync {
     /// Writes polynomials with coefficients modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]);
 
-    /// Does the same with columns of a matrix that has as many rows as the ring's dimension; a column's number stands
-    /// for that of a polynomial.
+    /// Writes columns of a matrix with residues modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows. The matrix
+    /// has as many rows as the ring's dimension and lies row by row; columns are the polynomials of [`RowLift`].
     fn lift_columns(&self, p: u32, matrix: &[u32], rows: &[RowLift<'_>]);
 
     /// Fills rows with uniform residues.

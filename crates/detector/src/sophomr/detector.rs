@@ -41,7 +41,7 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// The rings of a place of keys.
+    /// Returns the rings in whose memory the keys of a place are.
     pub(super) fn of(place: &KeyPlace) -> Self {
         Self {
             large: place.large().clone(),
