@@ -173,6 +173,16 @@ impl CudaRing {
         Ok(*lock(&self.permutations).entry(key).or_insert(address))
     }
 
+    /// Lifts polynomials whose coefficients lie in `halves`, after writing these one after another. The strides are from
+    /// one polynomial to the next, and from one coefficient to the next.
+    fn lift_strided(&self, p: u32, halves: &[&[u32]], strides: [usize; 2], rows: &[RowLift<'_>]) {
+        let own = self.attempt(|| self.halves(halves));
+        let call = calls::lifts(self.tables[0], p, own, strides, rows);
+        self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
+        let count: usize = halves.iter().map(|part| part.len()).sum();
+        self.give(own, count / 2);
+    }
+
     /// Writes rows of halves of words to new memory, one after another.
     fn halves(&self, rows: &[&[u32]]) -> Result<u64, MachineError> {
         let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
@@ -305,19 +315,11 @@ impl Backend for CudaRing {
     }
 
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]) {
-        let own = self.attempt(|| self.halves(polynomials));
-        let first = |row: &RowLift<'_>| own + 4 * (self.n * row.polynomial) as u64;
-        let call = calls::lifts(self.tables[0], p, 1, first, rows);
-        self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
-        self.give(own, self.n / 2 * polynomials.len());
+        self.lift_strided(p, polynomials, [self.n, 1], rows);
     }
 
     fn lift_columns(&self, p: u32, matrix: &[u32], rows: &[RowLift<'_>]) {
-        let own = self.attempt(|| self.halves(&[matrix]));
-        let first = |row: &RowLift<'_>| own + 4 * row.polynomial as u64;
-        let call = calls::lifts(self.tables[0], p, matrix.len() / self.n, first, rows);
-        self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
-        self.give(own, matrix.len() / 2);
+        self.lift_strided(p, &[matrix], [1, matrix.len() / self.n], rows);
     }
 
     fn draw(&self, rows: &[RowStream<'_>]) {

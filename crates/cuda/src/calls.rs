@@ -164,18 +164,20 @@ pub(crate) fn streams(
     call
 }
 
-/// Returns the argument of lifts of coefficients that lie `step` halves of words apart. `first` returns the address of a
-/// row's first coefficient.
+/// Returns the argument of lifts of coefficients that lie as halves of words from address `first` on. The strides are from
+/// one polynomial to the next, and from one coefficient to the next.
 pub(crate) fn lifts(
     primes: u64,
     p: u32,
-    step: usize,
-    first: impl Fn(&RowLift<'_>) -> u64,
+    first: u64,
+    strides: [usize; 2],
     rows: &[RowLift<'_>],
 ) -> Vec<u64> {
-    let mut call = vec![primes, p.into(), step as u64];
+    let [of_polynomials, of_coefficients] = strides;
+    let mut call = vec![primes, p.into(), of_coefficients as u64];
     for row in rows {
-        call.extend([row.prime as u64, first(row), row.to.address()]);
+        let from = first + 4 * (of_polynomials * row.polynomial) as u64;
+        call.extend([row.prime as u64, from, row.to.address()]);
     }
     call
 }

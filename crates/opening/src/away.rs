@@ -1,7 +1,7 @@
 //! Packing of clues in the memory of the backend of the ring of packing. Residues equal those of the processor.
 
 use crate::module::{KeyRows, ModuleCipher};
-use crate::packing::add_scaled;
+use crate::packing::ciphers;
 use crate::{BlockOfClues, Opening};
 use omr_ring::{AlignedVec, At, AwayRows, Backend, Ring, RowLift, RowProducts, RowTransform};
 
@@ -22,10 +22,9 @@ pub(crate) struct AwayKey {
 
 impl AwayKey {
     pub(crate) fn new(ring: &Ring, rows: &KeyRows) -> Self {
-        let all = rows.all();
         Self {
-            rows: AwayRows::of(ring, &all),
-            rank: all.len() / rows.bodies().len() - 1,
+            rows: AwayRows::of(ring, &rows.all()),
+            rank: rows.rank(),
             ring: ring.clone(),
         }
     }
@@ -88,15 +87,7 @@ pub(crate) fn pack_away(
     first.backend().inverse(&inverses);
     let words = sums.to_words();
     let mut rows = words.chunks(ring.n()).map(AlignedVec::from);
-    let mut cipher = |b: &Vec<u32>| {
-        let masks = rows.by_ref().take(rank).collect();
-        let mut bodies: Vec<AlignedVec> = rows.by_ref().take(keys.len()).collect();
-        for body in &mut bodies {
-            add_scaled(opening, body, b);
-        }
-        ModuleCipher { masks, bodies }
-    };
-    let ciphers = |clues: &BlockOfClues| clues.b.iter().map(&mut cipher).collect();
+    let ciphers = |clues| ciphers(opening, clues, keys.len(), &mut rows);
     blocks.iter().map(ciphers).collect()
 }
 

@@ -105,10 +105,14 @@ impl KeyRows {
         &self.bodies
     }
 
+    /// Returns the number of masks of a row.
+    pub(crate) fn rank(&self) -> usize {
+        self.masks.len() / self.bodies.len()
+    }
+
     /// Row by row, the masks, then the body.
     pub(crate) fn all(&self) -> Vec<&[u64]> {
-        let rank = self.masks.len() / self.bodies.len();
-        let rows = self.masks.chunks(rank).zip(&self.bodies);
+        let rows = self.masks.chunks(self.rank()).zip(&self.bodies);
         rows.flat_map(|(masks, body)| masks.iter().chain([body]))
             .map(|poly| poly.row(0))
             .collect()

@@ -208,22 +208,32 @@ pub fn pack(
         for sum in &mut sums {
             ring.kernels().ntt_inverse(ring.table(0), sum);
         }
-        let mut sums = sums.into_iter();
-        let cipher = |b: &Vec<u32>| {
-            let masks = sums.by_ref().take(spec.packing_rank).collect();
-            let mut bodies: Vec<AlignedVec> = sums.by_ref().take(keys.len()).collect();
-            for body in &mut bodies {
-                add_scaled(opening, body, b);
-            }
-            ModuleCipher { masks, bodies }
-        };
-        out.push(clues.b.iter().map(cipher).collect());
+        out.push(ciphers(opening, clues, keys.len(), &mut sums.into_iter()));
     }
     out
 }
 
+/// Returns the ciphertexts of a block, coordinate by coordinate, from the next sums of products: those of masks, then of
+/// the bodies of each of the recipients.
+pub(crate) fn ciphers(
+    opening: &Opening,
+    clues: &BlockOfClues,
+    recipients: usize,
+    sums: &mut impl Iterator<Item = AlignedVec>,
+) -> Vec<ModuleCipher> {
+    let cipher = |b: &Vec<u32>| {
+        let masks = sums.by_ref().take(opening.spec().packing_rank).collect();
+        let mut bodies: Vec<AlignedVec> = sums.by_ref().take(recipients).collect();
+        for body in &mut bodies {
+            add_scaled(opening, body, b);
+        }
+        ModuleCipher { masks, bodies }
+    };
+    clues.b.iter().map(cipher).collect()
+}
+
 /// `body += b q / clue_q`, rounded.
-pub(crate) fn add_scaled(opening: &Opening, body: &mut [u64], b: &[u32]) {
+fn add_scaled(opening: &Opening, body: &mut [u64], b: &[u32]) {
     let m = opening.packing.modulus(0);
     let clue_q = u128::from(opening.clue().q);
     for (x, &b) in body.iter_mut().zip(b) {

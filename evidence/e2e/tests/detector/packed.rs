@@ -80,7 +80,6 @@ pub(crate) fn board(
     Messages::new(0..MESSAGES, posted, payloads).unwrap()
 }
 
-/// Writes a key and reads it again.
 /// Returns the file of a key.
 pub(crate) fn file_of(params: &Params, key: &DetectionKey) -> Vec<u8> {
     let mut file = Vec::new();
@@ -88,6 +87,7 @@ pub(crate) fn file_of(params: &Params, key: &DetectionKey) -> Vec<u8> {
     file
 }
 
+/// Writes a key and reads it again.
 pub(crate) fn through_file(params: &Params, key: &DetectionKey) -> DetectionKey {
     let (file, clues) = (file_of(params, key), key.clues());
     assert_eq!(file.len() as u64, key.file_bytes(params));
