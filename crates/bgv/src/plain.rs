@@ -1,6 +1,6 @@
 //! Plaintext slots: encoding into polynomials and decoding.
 
-use omr_ring::{Kernels, Modulus, NttTable, RingError, SlotOrder};
+use omr_ring::{Basis, Eval, Kernels, Modulus, NttTable, Poly, Ring, RingError, SlotOrder, Values};
 
 /// The encoding of `n` slots modulo a prime `p = 1 mod 2n`, as two rows of `n/2` (Smart, Vercauteren).
 pub struct Plain {
@@ -61,6 +61,24 @@ impl Plain {
     pub fn interpolate_into(&self, values: &mut [u64], out: &mut [u32]) {
         self.kernels.ntt_inverse(&self.table, values);
         out.iter_mut().zip(values).for_each(|(o, s)| *o = *s as u32);
+    }
+
+    /// Returns the polynomials with these values over primes of a ring of the same dimension: several for each column of
+    /// values, column by column. `order` has, for each polynomial of a column and each place of the evaluation domain,
+    /// the place of the value in the column.
+    pub fn interpolated(
+        &self,
+        ring: &Ring,
+        basis: &Basis,
+        columns: &[&[u32]],
+        order: &[u32],
+    ) -> Vec<Poly<Eval>> {
+        let values = Values {
+            table: &self.table,
+            columns,
+            order,
+        };
+        ring.interpolated(&values, basis)
     }
 
     /// Replaces values modulo p, in the order of the evaluation domain ([`SlotOrder::slot`]), by coefficients.

@@ -56,12 +56,12 @@ fn to_slots(setting: &Setting, polys: &[Poly<Eval>]) -> Vec<Poly<Eval>> {
 }
 
 fn from_slots(setting: &Setting, polys: &[Poly<Eval>]) -> Vec<Poly<Eval>> {
-    let positions = setting.small_plain.order().positions();
-    let mut slots = vec![0; positions.len()];
-    for (slot, &position) in (0..).zip(positions) {
-        slots[position as usize] = slot;
-    }
-    permuted(setting, FROM_SLOTS, &slots, polys)
+    permuted(
+        setting,
+        FROM_SLOTS,
+        setting.small_plain.order().slots(),
+        polys,
+    )
 }
 
 /// Pairs polynomials that lie one after another.
@@ -175,13 +175,19 @@ fn products(
     out
 }
 
-/// Returns the plaintexts of polynomials with coefficients modulo p, in slot order.
-pub(crate) fn encoded(setting: &Setting, coefficients: &[&[u32]]) -> Vec<Poly<Eval>> {
-    let p = setting.p().value() as u32;
+/// Returns the plaintexts of columns by class, in slot order.
+pub(crate) fn encoded(
+    setting: &Setting,
+    order: &[u32],
+    columns: &[&[u32]],
+) -> Vec<Vec<Poly<Eval>>> {
+    let (ring, basis) = (setting.small(), setting.sum_basis());
     let lifted = setting
-        .small()
-        .lift_plains(coefficients, p, &setting.sum_basis());
-    to_slots(setting, &lifted)
+        .small_plain
+        .interpolated(ring, &basis, columns, order);
+    let mut encoded = to_slots(setting, &lifted).into_iter();
+    let of_column = |_: &&[u32]| encoded.by_ref().take(setting.classes()).collect();
+    columns.iter().map(of_column).collect()
 }
 
 /// Returns the rows of body and mask modulo a prime.

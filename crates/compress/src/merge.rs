@@ -13,9 +13,9 @@ use omr_rlwe::{Bodies, Rlwe, SharedRlwe};
 /// Panics: when there are none, more than [`SumsShape::stride`], or keys of a level are missing.
 pub fn pack(packing: Packing, shape: SumsShape, keys: MergeKeys, mut symbols: Vec<Rlwe>) -> Rlwe {
     let (ring, p) = (packing.small, packing.p);
-    for poly in symbols.iter_mut().flat_map(Ciphertext::polys_mut) {
-        ring.scale_assign(poly, |m| m.inv(m.reduce(shape.stride() as u64)));
-    }
+    ring.scale_all_assign(&mut all_mut(&mut symbols), |m| {
+        m.inv(m.reduce(shape.stride() as u64))
+    });
     let images = |cts: &[Rlwe], level| turn_all(ring, cts, keys.key(level), p);
     merged(ring, &packing.small_basis(), shape, symbols, images)
 }
@@ -93,25 +93,23 @@ fn joined<C: Ciphertext>(
             return;
         }
         let monomial = ring.monomial(all, k, factor);
-        to.par_iter_mut().zip(&odd).for_each(|(to, odd)| {
-            for (to, odd) in to.polys_mut().into_iter().zip(odd.polys()) {
-                ring.mul_add_assign(to, odd, &monomial);
-            }
-        });
+        let mut to = all_mut(&mut to[..odd.len()]);
+        ring.mul_add_all_assign(&mut to, &all_of(&odd), &monomial);
     };
     let mut differences = even;
     add_multiples(&mut differences, -1);
     let mut joined = images(&differences, level);
-    joined
-        .par_iter_mut()
-        .zip(&differences)
-        .for_each(|(joined, difference)| {
-            for (joined, difference) in joined.polys_mut().into_iter().zip(difference.polys()) {
-                ring.add_assign(joined, difference);
-            }
-        });
+    ring.add_all_assign(&mut all_mut(&mut joined), &all_of(&differences));
     add_multiples(&mut joined, 2);
     joined
+}
+
+fn all_of<C: Ciphertext>(cts: &[C]) -> Vec<&Poly<Eval>> {
+    cts.iter().flat_map(C::polys).collect()
+}
+
+fn all_mut<C: Ciphertext>(cts: &mut [C]) -> Vec<&mut Poly<Eval>> {
+    cts.iter_mut().flat_map(C::polys_mut).collect()
 }
 
 /// A ciphertext as its polynomials.

@@ -1,7 +1,6 @@
 //! Encoded plaintexts of symbols, laid out so that rotations are shifted reads.
 
 use crate::{Setting, SumsShape, away};
-use omr_bgv::Plain;
 use omr_ring::parallel::*;
 use omr_ring::{AlignedVec, Blocks, Eval, Poly};
 
@@ -57,7 +56,7 @@ impl Plaintexts {
         let symbols = match &mut self.data {
             Data::Here(symbols) => symbols,
             Data::Away(symbols) => {
-                *symbols = encoded_away(setting, order, columns);
+                *symbols = away::encoded(&setting, order, columns);
                 return;
             }
         };
@@ -69,7 +68,10 @@ impl Plaintexts {
                 let (ring, plain) = (setting.small(), setting.small_plain);
                 let of_class = 2 * self.limbs * (half + pad);
                 for (order, out) in order.chunks(n).zip(out.chunks_mut(of_class)) {
-                    interpolate(plain, order, column, values, coeffs);
+                    for (value, &place) in values.iter_mut().zip(order) {
+                        *value = column[place as usize].into();
+                    }
+                    plain.interpolate_into(values, coeffs);
                     for (limb, out) in out.chunks_mut(2 * (half + pad)).enumerate() {
                         let (p, id) = (setting.p().value() as u32, setting.sum_prime(limb));
                         ring.kernels()
@@ -107,50 +109,6 @@ impl Plaintexts {
             Data::Away(all) => &all[..symbols],
         }
     }
-}
-
-/// Interpolates the values of a column at the places of a class; `values` is working memory.
-fn interpolate(
-    plain: &Plain,
-    order: &[u32],
-    column: &[u32],
-    values: &mut [u64],
-    coefficients: &mut [u32],
-) {
-    for (value, &place) in values.iter_mut().zip(order) {
-        *value = column[place as usize].into();
-    }
-    plain.interpolate_into(values, coefficients);
-}
-
-/// Returns the plaintexts of columns by class in a backend's memory.
-fn encoded_away(setting: Setting, order: &[u32], columns: &[&[u32]]) -> Vec<Vec<Poly<Eval>>> {
-    let (n, classes) = (setting.small().n(), setting.classes());
-    let coefficients: Vec<Vec<u32>> = (0..columns.len() * classes)
-        .into_par_iter()
-        .map_init(
-            || AlignedVec::zeroed(n),
-            |values, place| {
-                let (column, class) = (columns[place / classes], place % classes);
-                let order = &order[class * n..][..n];
-                let mut coefficients = vec![0; n];
-                interpolate(
-                    setting.small_plain,
-                    order,
-                    column,
-                    values,
-                    &mut coefficients,
-                );
-                coefficients
-            },
-        )
-        .collect();
-    let polys: Vec<&[u32]> = coefficients.iter().map(Vec::as_slice).collect();
-    let mut encoded = away::encoded(&setting, &polys).into_iter();
-    columns
-        .iter()
-        .map(|_| encoded.by_ref().take(classes).collect())
-        .collect()
 }
 
 /// The place of a slot row in the plaintexts of a symbol.

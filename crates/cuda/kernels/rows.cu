@@ -70,16 +70,17 @@ KERNEL(permute, THREADS) {
   END
 }
 
-/* call: 0 primes, 1 p, 2 halves from one coefficient to the next; then for each row: prime, coefficients, to. */
+/* call: 0 primes, 1 p, 2 halves from one coefficient to the next; then for each row: prime, coefficients, 0 or the places
+ * of the coefficients as halves, to. */
 KERNEL(lift, THREADS) {
-  const u64 *own = call + 3 + 3 * (u64)ROW;
+  const u64 *own = call + 3 + 4 * (u64)ROW;
   const struct prime m = prime_at(call[0], own[0]);
   const u64 p = call[1], step = call[2];
   PHASE
-    const u64 x = HALVES(own[1])[step * AT];
+    const u64 x = HALVES(own[1])[step * (own[2] ? HALVES(own[2])[AT] : AT)];
     /* Centred, then raised by a multiple of q above p. */
     const u64 raised = m.q * (p / m.q + 1);
-    WORDS(own[2])[AT] = reduced(m, x > p / 2 ? x + (raised - p) : x);
+    WORDS(own[3])[AT] = reduced(m, x > p / 2 ? x + (raised - p) : x);
   END
 }
 

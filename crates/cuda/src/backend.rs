@@ -1,10 +1,11 @@
 //! A ring's polynomials in a machine's memory.
 
+use crate::calls::{Coefficients, TransformWords};
 use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
 use omr_ring::{
-    At, Backend, ConversionNumbers, Modulus, Ring, RowConversion, RowLift, RowProducts, RowStream,
-    RowSum, RowTransform, TurnedProducts,
+    At, Backend, ConversionNumbers, Modulus, NttTable, Ring, RowConversion, RowLift, RowProducts,
+    RowStream, RowSum, RowTransform, TurnedProducts, Values,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +34,8 @@ pub struct CudaRing {
     scale: Vec<u64>,
     /// Addresses of the primes and of the factors of transforms.
     tables: [u64; 2],
+    /// The same for transforms modulo other primes, those of plaintexts.
+    plain_tables: Mutex<HashMap<u64, [u64; 2]>>,
     /// Addresses of the indices of permutations, by the permutation's name.
     permutations: Mutex<HashMap<usize, u64>>,
     state: Mutex<State>,
@@ -49,9 +52,33 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sorts rows by prime, because the rows of a prime share factors in the card's cache.
-fn by_prime(rows: &mut [(&RowTransform<'_>, [u64; 2])]) {
-    rows.sort_by_key(|(row, _)| row.prime);
+/// Writes the tables of transforms of one dimension, and returns their addresses.
+fn write_tables(
+    machine: &dyn Machine,
+    pool: &Pool,
+    tables: &[&NttTable],
+) -> Result<[u64; 2], MachineError> {
+    let arithmetic = machine.arithmetic();
+    let primes: Vec<u64> = tables
+        .iter()
+        .flat_map(|table| calls::prime(table.modulus()))
+        .collect();
+    let of_prime = table_words(arithmetic, tables[0].n());
+    let addresses = [
+        pool.take(primes.len())?,
+        pool.take(of_prime * tables.len())?,
+    ];
+    machine.write(addresses[0], &primes)?;
+    for (i, table) in tables.iter().enumerate() {
+        let factors = calls::factors(arithmetic, table.modulus(), table.n(), table.psi());
+        machine.write(addresses[1] + (8 * of_prime * i) as u64, &factors)?;
+    }
+    Ok(addresses)
+}
+
+/// Returns the number of words of a prime's factors.
+fn table_words(arithmetic: Arithmetic, n: usize) -> usize {
+    2 * n * calls::factor_words(arithmetic)
 }
 
 impl CudaRing {
@@ -83,30 +110,22 @@ impl CudaRing {
     ) -> Result<Self, MachineError> {
         let n = ring.n();
         assert!(Self::supports(n), "a dimension from 256 to 65,536");
-        let ids = 0..ring.everything().len();
-        let moduli: Vec<Modulus> = ids.clone().map(|id| *ring.modulus(id)).collect();
-        let primes: Vec<u64> = moduli.iter().flat_map(calls::prime).collect();
-        let arithmetic = machine.arithmetic();
-        let of_prime = 2 * n * calls::factor_words(arithmetic);
-        let tables = [
-            pool.take(primes.len())?,
-            pool.take(of_prime * moduli.len())?,
-        ];
-        machine.write(tables[0], &primes)?;
-        for id in ids {
-            let factors = calls::factors(arithmetic, &moduli[id], n, ring.table(id).psi());
-            machine.write(tables[1] + (8 * of_prime * id) as u64, &factors)?;
-        }
+        let tables: Vec<&NttTable> = (0..ring.everything().len())
+            .map(|id| ring.table(id))
+            .collect();
+        let addresses = write_tables(&*machine, &pool, &tables)?;
+        let moduli: Vec<Modulus> = tables.iter().map(|table| *table.modulus()).collect();
         Ok(Self {
             scale: moduli.iter().map(|m| m.inv(m.reduce(n as u64))).collect(),
             permutations: Mutex::default(),
             state: Mutex::default(),
+            plain_tables: Mutex::default(),
+            arithmetic: machine.arithmetic(),
             machine,
-            arithmetic,
             pool,
             n,
             moduli,
-            tables,
+            tables: addresses,
         })
     }
 
@@ -163,6 +182,26 @@ impl CudaRing {
         }
     }
 
+    /// Transforms rows to the coefficient domain modulo the primes of these tables.
+    fn inverse_of(&self, tables: [u64; 2], rows: &[TransformWords]) {
+        let call = calls::transforms(tables, self.logs(), rows);
+        let kernels =
+            [Kernel::InverseFirst, Kernel::InverseSecond].map(|kernel| kernel(self.arithmetic));
+        self.transform(kernels, false, rows.len(), &call);
+    }
+
+    /// Returns the tables of a transform modulo another prime, after writing them if necessary.
+    fn plain_tables(&self, table: &NttTable) -> Result<[u64; 2], MachineError> {
+        let mut known = lock(&self.plain_tables);
+        let p = table.modulus().value();
+        if let Some(&addresses) = known.get(&p) {
+            return Ok(addresses);
+        }
+        let addresses = write_tables(&*self.machine, &self.pool, &[table])?;
+        known.insert(p, addresses);
+        Ok(addresses)
+    }
+
     /// Returns the address of a permutation's indices, after writing them if necessary.
     fn permutation(&self, key: usize, index: &[u32]) -> Result<u64, MachineError> {
         if let Some(&address) = lock(&self.permutations).get(&key) {
@@ -173,25 +212,50 @@ impl CudaRing {
         Ok(*lock(&self.permutations).entry(key).or_insert(address))
     }
 
-    /// Lifts polynomials whose coefficients lie in `halves`, after writing these one after another. The strides are from
-    /// one polynomial to the next, and from one coefficient to the next.
-    fn lift_strided(&self, p: u32, halves: &[&[u32]], strides: [usize; 2], rows: &[RowLift<'_>]) {
-        let own = self.attempt(|| self.halves(halves));
-        let call = calls::lifts(self.tables[0], p, own, strides, rows);
-        self.launch(Kernel::Lift, self.words(rows.len(), THREADS), &call);
-        let count: usize = halves.iter().map(|part| part.len()).sum();
-        self.give(own, count / 2);
+    /// Lifts polynomials whose coefficients are `halves`, after writing these one after another. The strides are from one
+    /// polynomial to the next, and from one coefficient to the next.
+    fn lift_halves(&self, p: u32, halves: &[&[u32]], strides: [usize; 2], rows: &[RowLift<'_>]) {
+        let first = self.attempt(|| self.halves(halves));
+        let [of_polynomials, of_coefficients] = strides;
+        let coefficients = Coefficients {
+            p,
+            first,
+            of_polynomials,
+            of_coefficients,
+        };
+        self.launch_lifts(
+            rows.len(),
+            &calls::lifts(self.tables[0], &coefficients, rows),
+        );
+        self.give_halves(first, halves);
+    }
+
+    fn launch_lifts(&self, rows: usize, call: &[u64]) {
+        self.launch(Kernel::Lift, self.words(rows, THREADS), call);
     }
 
     /// Writes rows of halves of words to new memory, one after another.
     fn halves(&self, rows: &[&[u32]]) -> Result<u64, MachineError> {
-        let pair = |pair: &[u32]| u64::from(pair[0]) | u64::from(pair[1]) << 32;
-        let pairs = rows.iter().flat_map(|row| row.chunks_exact(2));
-        let words: Vec<u64> = pairs.map(pair).collect();
-        let address = self.pool.take(words.len())?;
-        self.machine.write(address, &words)?;
+        let address = self.pool.take(words_of(rows))?;
+        self.machine.write_halves(address, rows)?;
         Ok(address)
     }
+
+    /// Gives back the memory of rows of halves.
+    fn give_halves(&self, address: u64, rows: &[&[u32]]) {
+        self.give(address, words_of(rows));
+    }
+}
+
+/// Returns the number of words of rows of halves.
+///
+/// Panics: if a row has an odd length.
+fn words_of(rows: &[&[u32]]) -> usize {
+    assert!(
+        rows.iter().all(|row| row.len().is_multiple_of(2)),
+        "rows of whole words"
+    );
+    rows.iter().map(|row| row.len() / 2).sum()
 }
 
 impl Backend for CudaRing {
@@ -246,9 +310,13 @@ impl Backend for CudaRing {
     }
 
     fn forward(&self, rows: &[RowTransform<'_>]) {
-        let mut sorted: Vec<_> = rows.iter().map(|row| (row, [0; 2])).collect();
-        by_prime(&mut sorted);
-        let call = calls::transforms(self.tables, self.logs(), &sorted);
+        let mut words: Vec<TransformWords> = rows
+            .iter()
+            .map(|row| calls::transform(row, [0; 2]))
+            .collect();
+        // The rows of a prime share factors in the card's cache.
+        words.sort_by_key(|[prime, ..]| *prime);
+        let call = calls::transforms(self.tables, self.logs(), &words);
         let kernels =
             [Kernel::ForwardFirst, Kernel::ForwardSecond].map(|kernel| kernel(self.arithmetic));
         self.transform(kernels, true, rows.len(), &call);
@@ -257,14 +325,12 @@ impl Backend for CudaRing {
     fn inverse(&self, rows: &[(RowTransform<'_>, u64)]) {
         let with_weight = |(row, weight): &'_ (RowTransform<'_>, u64)| {
             let m = &self.moduli[row.prime];
-            calls::factor(self.arithmetic, m, m.mul(*weight, self.scale[row.prime]))
+            let factor = m.mul(*weight, self.scale[row.prime]);
+            calls::transform(row, calls::factor(self.arithmetic, m, factor))
         };
-        let mut sorted: Vec<_> = rows.iter().map(|row| (&row.0, with_weight(row))).collect();
-        by_prime(&mut sorted);
-        let call = calls::transforms(self.tables, self.logs(), &sorted);
-        let kernels =
-            [Kernel::InverseFirst, Kernel::InverseSecond].map(|kernel| kernel(self.arithmetic));
-        self.transform(kernels, false, rows.len(), &call);
+        let mut words: Vec<TransformWords> = rows.iter().map(with_weight).collect();
+        words.sort_by_key(|[prime, ..]| *prime);
+        self.inverse_of(self.tables, &words);
     }
 
     fn combine(&self, sums: &[RowSum<'_>]) {
@@ -315,11 +381,52 @@ impl Backend for CudaRing {
     }
 
     fn lift(&self, p: u32, polynomials: &[&[u32]], rows: &[RowLift<'_>]) {
-        self.lift_strided(p, polynomials, [self.n, 1], rows);
+        self.lift_halves(p, polynomials, [self.n, 1], rows);
     }
 
     fn lift_columns(&self, p: u32, matrix: &[u32], rows: &[RowLift<'_>]) {
-        self.lift_strided(p, &[matrix], [1, matrix.len() / self.n], rows);
+        self.lift_halves(p, &[matrix], [1, matrix.len() / self.n], rows);
+    }
+
+    fn interpolate(&self, values: &Values<'_>, rows: &[RowLift<'_>]) {
+        let (p, n) = (values.table.modulus(), self.n);
+        let count = values.polynomials();
+        let tables = self.attempt(|| self.plain_tables(values.table));
+        let columns = self.attempt(|| self.halves(values.columns));
+        let order = self.attempt(|| self.halves(&[values.order]));
+        // Values in the order of the evaluation domain, then coefficients.
+        let own = self.take(count * n);
+        let mut coefficients = Coefficients {
+            p: p.value() as u32,
+            first: own,
+            of_polynomials: 2 * n,
+            of_coefficients: 1,
+        };
+        let column_bytes = 4 * values.columns.first().map_or(0, |column| column.len());
+        let place = |polynomial: usize| {
+            let (column, number) = (
+                polynomial / values.of_column(),
+                polynomial % values.of_column(),
+            );
+            let from = columns + (column_bytes * column) as u64;
+            let places = order + (4 * n * number) as u64;
+            [0, from, places, own + (8 * n * polynomial) as u64]
+        };
+        let placed: Vec<[u64; 4]> = (0..count).map(place).collect();
+        self.launch_lifts(count, &calls::lifts_of(tables[0], &coefficients, &placed));
+        let [first, second] = calls::factor(self.arithmetic, p, p.inv(p.reduce(n as u64)));
+        let transform = |[_, _, _, at]: &[u64; 4]| [0, *at, *at, first, second];
+        let transforms: Vec<TransformWords> = placed.iter().map(transform).collect();
+        self.inverse_of(tables, &transforms);
+        // A residue modulo p is the lower half of its word.
+        coefficients.of_coefficients = 2;
+        self.launch_lifts(
+            rows.len(),
+            &calls::lifts(self.tables[0], &coefficients, rows),
+        );
+        self.give(own, count * n);
+        self.give_halves(order, &[values.order]);
+        self.give_halves(columns, values.columns);
     }
 
     fn draw(&self, rows: &[RowStream<'_>]) {
@@ -333,9 +440,14 @@ impl Drop for CudaRing {
         for (_, address) in lock(&self.permutations).drain() {
             self.pool.give(address, self.n / 2);
         }
-        let primes = self.moduli.len();
-        let of_prime = 2 * self.n * calls::factor_words(self.arithmetic);
-        self.pool.give(self.tables[0], calls::PRIME_WORDS * primes);
-        self.pool.give(self.tables[1], of_prime * primes);
+        let give_tables = |[primes, factors]: [u64; 2], count: usize| {
+            self.pool.give(primes, calls::PRIME_WORDS * count);
+            let words = table_words(self.arithmetic, self.n);
+            self.pool.give(factors, words * count);
+        };
+        give_tables(self.tables, self.moduli.len());
+        for (_, tables) in lock(&self.plain_tables).drain() {
+            give_tables(tables, 1);
+        }
     }
 }

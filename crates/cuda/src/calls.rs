@@ -60,17 +60,21 @@ pub(crate) fn factors(arithmetic: Arithmetic, m: &Modulus, n: usize, root: u64) 
     words
 }
 
-/// Returns the argument of transforms, with the factors by which results are multiplied.
-pub(crate) fn transforms(
-    tables: [u64; 2],
-    logs: [u32; 2],
-    rows: &[(&RowTransform<'_>, [u64; 2])],
-) -> Vec<u64> {
+/// A row that is transformed: its prime, where it lies, where its transform is written, and the factor by which this is
+/// multiplied, in the form that kernels use.
+pub(crate) type TransformWords = [u64; 5];
+
+/// Returns the words of a row that is transformed.
+pub(crate) fn transform(row: &RowTransform<'_>, factor: [u64; 2]) -> TransformWords {
+    let [first, second] = factor;
+    let prime = row.prime as u64;
+    [prime, row.from.address(), row.to.address(), first, second]
+}
+
+/// Returns the argument of transforms.
+pub(crate) fn transforms(tables: [u64; 2], logs: [u32; 2], rows: &[TransformWords]) -> Vec<u64> {
     let mut call = vec![tables[0], tables[1], logs[0].into(), logs[1].into()];
-    for (row, weight) in rows {
-        call.extend([row.prime as u64, row.from.address(), row.to.address()]);
-        call.extend(*weight);
-    }
+    call.extend(rows.as_flattened());
     call
 }
 
@@ -164,20 +168,33 @@ pub(crate) fn streams(
     call
 }
 
-/// Returns the argument of lifts of coefficients that lie as halves of words from address `first` on. The strides are from
-/// one polynomial to the next, and from one coefficient to the next.
-pub(crate) fn lifts(
-    primes: u64,
-    p: u32,
-    first: u64,
-    strides: [usize; 2],
-    rows: &[RowLift<'_>],
-) -> Vec<u64> {
-    let [of_polynomials, of_coefficients] = strides;
-    let mut call = vec![primes, p.into(), of_coefficients as u64];
-    for row in rows {
-        let from = first + 4 * (of_polynomials * row.polynomial) as u64;
-        call.extend([row.prime as u64, from, row.to.address()]);
-    }
+/// Coefficients modulo p that lie as halves of words in a machine's memory.
+pub(crate) struct Coefficients {
+    /// The modulus.
+    pub(crate) p: u32,
+    /// The address of the first coefficient of the first polynomial.
+    pub(crate) first: u64,
+    /// The number of halves from one polynomial to the next.
+    pub(crate) of_polynomials: usize,
+    /// The number of halves from one coefficient to the next.
+    pub(crate) of_coefficients: usize,
+}
+
+/// Returns the argument of lifts.
+pub(crate) fn lifts(primes: u64, coefficients: &Coefficients, rows: &[RowLift<'_>]) -> Vec<u64> {
+    let row = |row: &RowLift<'_>| {
+        let place = coefficients.of_polynomials * row.polynomial;
+        let from = coefficients.first + 4 * place as u64;
+        [row.prime as u64, from, 0, row.to.address()]
+    };
+    let rows: Vec<[u64; 4]> = rows.iter().map(row).collect();
+    lifts_of(primes, coefficients, &rows)
+}
+
+/// Returns the argument of lifts, given the words of each row.
+pub(crate) fn lifts_of(primes: u64, coefficients: &Coefficients, rows: &[[u64; 4]]) -> Vec<u64> {
+    let step = coefficients.of_coefficients as u64;
+    let mut call = vec![primes, coefficients.p.into(), step];
+    call.extend(rows.as_flattened());
     call
 }

@@ -7,8 +7,8 @@ pub use messages::messages;
 use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use omr_ring::{
-    At, Automorphism, Basis, Coeff, Eval, Modulus, Poly, Ring, RingError, RowLift, Switch,
-    TurnedProducts, TurnedSymbol, primes_below, primes_near, uniform_poly,
+    At, Automorphism, Basis, Coeff, Eval, Modulus, NttTable, Poly, Ring, RingError, RowLift,
+    Switch, TurnedProducts, TurnedSymbol, Values, primes_below, primes_near, uniform_poly,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -178,6 +178,7 @@ fn transforms(pair: &mut Pair) -> Result<(), CheckError> {
         away,
     )?;
     columns(pair, p)?;
+    interpolations(pair, p)?;
     let g = Automorphism::new(pair.here.n(), 5);
     let away = g.apply(&pair.away, &pair.away(&a));
     pair.same("automorphisms", &g.apply(&pair.here, &a), away)
@@ -207,6 +208,32 @@ fn columns(pair: &mut Pair, p: u32) -> Result<(), CheckError> {
         let here = pair.here.lift_plain(&column, p, &basis);
         drop(rows);
         pair.same("columns", &here, pair.away.forward(away))?;
+    }
+    Ok(())
+}
+
+/// Checks polynomials that are interpolated from columns of values modulo p, several of each column.
+fn interpolations(pair: &mut Pair, p: u32) -> Result<(), CheckError> {
+    const OF_COLUMN: usize = 3;
+    let (n, basis) = (pair.here.n(), pair.here.everything());
+    let len = OF_COLUMN * n;
+    let modulus = Modulus::new(p.into()).map_err(RingError::from)?;
+    let table = NttTable::new(modulus, n).map_err(RingError::from)?;
+    let mut column = || -> Vec<u32> { (0..len).map(|_| pair.rng.next_u32() % p).collect() };
+    let columns = [column(), column()];
+    let mut order: Vec<u32> = (0..len as u32).collect();
+    for i in 0..len {
+        order.swap(i, pair.rng.next_u32() as usize % len);
+    }
+    let values = Values {
+        table: &table,
+        columns: &columns.each_ref().map(Vec::as_slice),
+        order: &order,
+    };
+    let here = pair.here.interpolated(&values, &basis);
+    let away = pair.away.interpolated(&values, &basis);
+    for (here, away) in here.iter().zip(away) {
+        pair.same("interpolated polynomials", here, away)?;
     }
     Ok(())
 }

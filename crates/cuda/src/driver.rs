@@ -274,7 +274,23 @@ impl Card {
         Ok(address)
     }
 
-    fn send(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
+    /// Sends words that `fill` writes to pinned memory.
+    fn send_pinned(
+        &self,
+        address: u64,
+        words: usize,
+        fill: impl FnOnce(&mut [u64]),
+    ) -> Result<(), MachineError> {
+        let mut pinned = self.pins.take(words)?;
+        fill(pinned.words(words));
+        let sent = self.send(address, pinned.words(words));
+        let mark = Mark::new(self.stream)?;
+        self.pins.give(pinned, Some(mark));
+        sent
+    }
+
+    /// Sends words, or halves of words.
+    fn send<T: Copy>(&self, address: u64, words: &[T]) -> Result<(), MachineError> {
         let bytes = size_of_val(words);
         call!(cuMemcpyHtoDAsync_v2(
             address,
@@ -318,15 +334,34 @@ impl Machine for Card {
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
         self.enter()?;
-        if !pinned::WRITES.contains(&words.len()) {
-            return self.send(address, words);
+        if pinned::WRITES.contains(&words.len()) {
+            self.send_pinned(address, words.len(), |to| to.copy_from_slice(words))
+        } else {
+            self.send(address, words)
         }
-        let mut pinned = self.pins.take(words.len())?;
-        pinned.words(words.len()).copy_from_slice(words);
-        let sent = self.send(address, pinned.words(words.len()));
-        let mark = Mark::new(self.stream)?;
-        self.pins.give(pinned, Some(mark));
-        sent
+    }
+
+    fn write_halves(&self, address: u64, rows: &[&[u32]]) -> Result<(), MachineError> {
+        self.enter()?;
+        let words = rows.iter().map(|row| row.len()).sum::<usize>() / 2;
+        if pinned::WRITES.contains(&words) {
+            return self.send_pinned(address, words, |mut to| {
+                for row in rows {
+                    let (pairs, _) = row.as_chunks::<2>();
+                    let (own, rest) = to.split_at_mut(pairs.len());
+                    for (word, [low, high]) in own.iter_mut().zip(pairs) {
+                        *word = u64::from(*low) | u64::from(*high) << 32;
+                    }
+                    to = rest;
+                }
+            });
+        }
+        let mut to = address;
+        for row in rows {
+            self.send(to, row)?;
+            to += size_of_val(*row) as u64;
+        }
+        Ok(())
     }
 
     fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError> {

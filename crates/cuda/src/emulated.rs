@@ -233,6 +233,16 @@ impl Machine for Emulated {
         Ok(())
     }
 
+    fn write_halves(&self, address: u64, rows: &[&[u32]]) -> Result<(), MachineError> {
+        let mut to = address as *mut u32;
+        for row in rows {
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), to, row.len()) };
+            to = to.wrapping_add(row.len());
+        }
+        Ok(())
+    }
+
     fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError> {
         // SAFETY: as above.
         unsafe {

@@ -23,8 +23,8 @@
 //!
 //! # Tests
 //!
-//! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions, permutations and uniform residues in nine
-//!   dimensions, with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 25 faults of kernels, all
+//! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions, permutations, interpolations and uniform residues in nine
+//!   dimensions, with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 26 faults of kernels, all
 //!   found. On the processor, blocks run in random order, shared memory begins with random data, and ranges are
 //!   asserted.
 //! - `cargo xtask test -p omr-e2e --test detector card`: digests of several recipients and batches, plain and bound

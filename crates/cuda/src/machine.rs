@@ -221,6 +221,11 @@ pub trait Machine: Send + Sync {
     /// Errors: `Call`.
     fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError>;
 
+    /// Writes rows of halves of words, one after another. Each has an even length.
+    ///
+    /// Errors: `Call`.
+    fn write_halves(&self, address: u64, rows: &[&[u32]]) -> Result<(), MachineError>;
+
     /// Reads words after all earlier work.
     ///
     /// Errors: `Call`, also for earlier work.

@@ -1,6 +1,6 @@
 //! Masks times secrets in the values of `points`: from encrypted parts of secrets to the values of every phase.
 
-use crate::products::{Start, all_sums, encoded};
+use crate::products::{Start, all_sums, encoded, lifted, to_be_lifted};
 use crate::{Narrowed, Opening, Turned};
 use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
@@ -42,27 +42,25 @@ fn values(opening: &Opening, row: &AlignedVec) -> impl Iterator<Item = Vec<u64>>
     })
 }
 
-/// A polynomial whose slot at (point, column) is that of the column's source `ahead` points on, or 0 where it has none.
-fn interpolated(
+/// Returns the plaintext whose slot at (point, column) is that of the column's source `ahead` points on, or 0 where it
+/// has none.
+fn plaintext(
     ev: &Evaluator,
     opening: &Opening,
     sources: &[Option<&[u64]>],
     ahead: usize,
 ) -> Vec<u32> {
     let (half, columns) = (opening.slots() / 2, opening.columns());
-    let mut words = vec![0; opening.slots()];
-    let positions = ev.plain.order().positions().chunks(half);
-    for (positions, sources) in positions.zip(sources.chunks(columns)) {
-        for (point, positions) in positions.chunks(columns).enumerate() {
+    let mut slots = vec![0; opening.slots()];
+    for (slots, sources) in slots.chunks_mut(half).zip(sources.chunks(columns)) {
+        for (point, slots) in slots.chunks_mut(columns).enumerate() {
             let from = (point + ahead) % opening.spec().points;
-            for (&position, source) in positions.iter().zip(sources) {
-                words[position as usize] = source.map_or(0, |values| values[from]);
+            for (slot, source) in slots.iter_mut().zip(sources) {
+                *slot = source.map_or(0, |values| values[from] as u32);
             }
         }
     }
-    let mut coeffs = vec![0; words.len()];
-    ev.plain.interpolate_into(&mut words, &mut coeffs);
-    coeffs
+    to_be_lifted(ev, slots)
 }
 
 /// Where a part of the secret is met in a turn.
@@ -103,7 +101,7 @@ fn factors<'a>(
     (0..2 * columns).map(factor).collect()
 }
 
-/// The factors of all turns as polynomials modulo p: where parts are met here, then beyond.
+/// The factors of all turns as plaintexts ([`to_be_lifted`]): where parts are met here, then beyond.
 ///
 /// Errors: `Stopped`.
 fn diagonals(
@@ -124,7 +122,7 @@ fn diagonals(
         let diagonal = |turn| {
             ev.go_on()?;
             let factors = factors(opening, &layout, &masks, turn, met);
-            Ok(interpolated(ev, opening, &factors, ahead))
+            Ok(plaintext(ev, opening, &factors, ahead))
         };
         let turns = (0..opening.turns()).into_par_iter();
         turns.map(diagonal).collect::<Result<_, _>>()
@@ -132,13 +130,13 @@ fn diagonals(
     Ok([of(Met::Here, 0)?, of(Met::Beyond, 1)?])
 }
 
-/// The bodies of a recipient's blocks as a polynomial modulo p.
+/// The bodies of a recipient's blocks as a plaintext ([`to_be_lifted`]).
 fn bodies(ev: &Evaluator, opening: &Opening, blocks: &[Narrowed], recipient: usize) -> Vec<u32> {
     let of_block = |Narrowed(ct): &Narrowed| values(opening, &ct.bodies[recipient]).collect();
     let values: Vec<Vec<Vec<u64>>> = blocks.par_iter().map(of_block).collect();
     let columns = values.iter().flatten();
     let sources: Vec<Option<&[u64]>> = columns.map(|values| Some(&values[..])).collect();
-    interpolated(ev, opening, &sources, 0)
+    plaintext(ev, opening, &sources, 0)
 }
 
 /// The values of the phases of all blocks, coordinate by coordinate, each turned by one point: slot (i, u) holds that at
@@ -155,7 +153,7 @@ pub(crate) fn values_of_phases(
     by_a_point: &SharedTurn<'_>,
     packed: &[Vec<Narrowed>],
 ) -> Result<Vec<SharedRlwe<Eval>>, EvalError> {
-    let (ring, basis) = (ev.ring, ev.chain.basis(0));
+    let ring = ev.ring;
     let mut of_all: Vec<Vec<Vec<u32>>> = Vec::new();
     for blocks in packed {
         of_all.extend(diagonals(ev, opening, blocks)?);
@@ -173,8 +171,7 @@ pub(crate) fn values_of_phases(
         for (recipient, sum) in sum.bodies.iter_mut().enumerate() {
             ev.go_on()?;
             let bodies = bodies(ev, opening, blocks, recipient);
-            let plain = ring.lift_plain(&bodies, opening.p().value() as u32, basis);
-            ring.add_assign(sum, &plain);
+            ring.add_assign(sum, &lifted(ev, &[&bodies])[0]);
         }
     }
     let mut values = by_a_point.apply(ring, &here, Bodies::Divided, ev.plain.p());
@@ -244,7 +241,7 @@ pub(crate) fn sums_of_whole_products(
     lists: &[&[SharedRlwe<Eval>]],
     plaintexts: &[&[Vec<u32>]],
 ) -> Result<Vec<Vec<SharedRlwe<Eval>>>, EvalError> {
-    let (ring, basis, p) = (ev.ring, ev.chain.basis(0), ev.plain.p().value() as u32);
+    let (ring, basis) = (ev.ring, ev.chain.basis(0));
     let zero = |_: &Poly<Eval>| Poly::zero(ring, basis);
     let sum = |steps: &&[SharedRlwe<Eval>]| SharedRlwe {
         mask: zero(&steps[0].mask),
@@ -266,7 +263,7 @@ pub(crate) fn sums_of_whole_products(
         for (i, plaintexts) in plaintexts.chunks(ENCODED).enumerate() {
             ev.go_on()?;
             let polys: Vec<&[u32]> = plaintexts.iter().map(Vec::as_slice).collect();
-            let encoded = ring.lift_plains(&polys, p, basis);
+            let encoded = lifted(ev, &polys);
             for (sum, steps) in sums.iter_mut().zip(lists) {
                 add(sum, &encoded, &steps[i * ENCODED..][..encoded.len()]);
             }

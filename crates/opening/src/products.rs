@@ -1,7 +1,7 @@
 //! Sums of products of rows, piece by piece.
 
 use omr_bgv::Evaluator;
-use omr_ring::{Buffer, Kernels, Modulus};
+use omr_ring::{Buffer, Eval, Kernels, Modulus, Poly};
 use std::ops::Range;
 
 /// Residues of a piece: those of all rows that meet stay in the second-level cache.
@@ -21,6 +21,24 @@ pub(crate) fn encoded<'a>(
         k.ntt_factors(ring.table(id), row);
     }
     rows
+}
+
+/// Returns a plaintext in the form in which it is lifted: its slots where a backend interpolates them, otherwise its
+/// coefficients.
+pub(crate) fn to_be_lifted(ev: &Evaluator, slots: Vec<u32>) -> Vec<u32> {
+    match ev.ring.backend() {
+        Some(_) => slots,
+        None => ev.plain.encode(&slots),
+    }
+}
+
+/// Returns plaintexts modulo the primes of level 0, each given as by [`to_be_lifted`].
+pub(crate) fn lifted(ev: &Evaluator, plaintexts: &[&[u32]]) -> Vec<Poly<Eval>> {
+    let (ring, basis, plain) = (ev.ring, ev.chain.basis(0), ev.plain);
+    match ring.backend() {
+        Some(_) => plain.interpolated(ring, basis, plaintexts, plain.order().slots()),
+        None => ring.lift_plains(plaintexts, plain.p().value() as u32, basis),
+    }
 }
 
 /// The value that sums start from.

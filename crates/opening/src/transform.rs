@@ -8,7 +8,7 @@
 //! [`outer_factor`] is a plaintext, one a giant step.
 
 use crate::inner::{parts_of, rows_by_limb};
-use crate::products::{PIECE, encoded};
+use crate::products::{PIECE, encoded, lifted, to_be_lifted};
 use crate::{Opening, OpeningKeys};
 use omr_bgv::{EvalError, Evaluator};
 use omr_ring::parallel::*;
@@ -59,7 +59,7 @@ fn scalars(opening: &Opening, giant: usize) -> Vec<i64> {
         .collect()
 }
 
-/// The plaintext of giant step `giant`, as a polynomial modulo p. It is turned with the sum.
+/// The plaintext of giant step `giant` ([`to_be_lifted`]). It is turned with the sum.
 fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize) -> Vec<u32> {
     let (points, columns) = (opening.spec().points, opening.columns());
     let turned = giant * opening.spec().baby;
@@ -69,7 +69,7 @@ fn diagonal(ev: &Evaluator, opening: &Opening, giant: usize) -> Vec<u32> {
     let slots: Vec<u32> = (0..opening.slots())
         .map(|slot| factors[slot / columns % points])
         .collect();
-    ev.plain.encode(&slots)
+    to_be_lifted(ev, slots)
 }
 
 /// The coefficients of all phases, from their values. Bodies are raised ([`Bodies::Raised`]).
@@ -222,9 +222,8 @@ fn products_away(
     diagonals: &[Vec<u32>],
     babies: &[Vec<SharedRlwe<Eval>>],
 ) -> Result<Vec<Vec<SharedRlwe<Eval>>>, EvalError> {
-    let (ring, p) = (ev.ring, ev.plain.p().value() as u32);
-    let polys: Vec<&[u32]> = diagonals.iter().map(Vec::as_slice).collect();
-    let encoded = ring.lift_plains(&polys, p, ev.chain.basis(0));
+    let ring = ev.ring;
+    let encoded = lifted(ev, &diagonals.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let mut sums = Vec::with_capacity(scalars.len());
     for (scalars, diagonal) in scalars.iter().zip(&encoded) {
         ev.go_on()?;

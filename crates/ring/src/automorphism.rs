@@ -35,6 +35,11 @@ impl SlotOrder {
         &self.position
     }
 
+    /// The slot at each index of the evaluation domain.
+    pub fn slots(&self) -> &[u32] {
+        &self.slot
+    }
+
     /// The slot at an index of the evaluation domain.
     pub fn slot(&self, position: usize) -> usize {
         self.slot[position] as usize

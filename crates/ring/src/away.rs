@@ -1,6 +1,6 @@
 //! Operations on polynomials that lie in a backend's memory.
 
-use crate::backend::{RowLift, RowProducts, RowSum, RowTransform};
+use crate::backend::{RowLift, RowProducts, RowSum, RowTransform, Values};
 use crate::update::{Source, Update};
 use crate::{Backend, Basis, Coeff, Eval, Poly, Ring};
 
@@ -24,17 +24,22 @@ pub fn permuted_away(
 }
 
 impl Ring {
-    /// Updates all rows together: a backend takes the rows of one operation in one call.
+    /// Updates all rows of polynomials together, because each call of a backend takes its time: `update` is given by the
+    /// polynomial's number and the prime.
     pub(crate) fn update_away<'a, D>(
         &self,
         backend: &dyn Backend,
-        poly: &Poly<D>,
-        update: impl Fn(usize) -> Update<'a>,
+        polys: &[&mut Poly<D>],
+        update: impl Fn(usize, usize) -> Update<'a>,
     ) {
         let (mut sums, mut products) = (Vec::new(), Vec::new());
         let (mut forward, mut inverse) = (Vec::new(), Vec::new());
-        for &prime in poly.basis().ids() {
-            let (m, to) = (self.modulus(prime), poly.at(prime));
+        let rows = polys.iter().enumerate().flat_map(|(number, poly)| {
+            let primes = poly.basis().ids().iter();
+            primes.map(move |&prime| (number, prime, poly.at(prime)))
+        });
+        for (number, prime, to) in rows {
+            let m = self.modulus(prime);
             let sum = |terms, constant| RowSum {
                 prime,
                 to,
@@ -47,7 +52,7 @@ impl Ring {
                 pairs: pairs.into_iter().map(|(a, b)| (a.at(), b.at())).collect(),
                 adds,
             };
-            match update(prime) {
+            match update(number, prime) {
                 Update::Keep => {}
                 Update::Add(a) => sums.push(sum(vec![(1, to), (1, a.at())], 0)),
                 Update::Sub(a) => sums.push(sum(vec![(1, to), (m.value() - 1, a.at())], 0)),
@@ -101,18 +106,39 @@ impl Ring {
         polynomials: &[&[u32]],
         basis: &Basis,
     ) -> Vec<Poly<Eval>> {
-        let lifted: Vec<Poly<Coeff>> = polynomials
-            .iter()
-            .map(|_| Poly::scratch(self, basis))
-            .collect();
-        let rows = lifted.iter().enumerate().flat_map(|(polynomial, out)| {
+        self.lifted(polynomials.len(), basis, |rows| {
+            backend.lift(p, polynomials, rows);
+        })
+    }
+
+    /// Does the work of [`Ring::interpolated`].
+    pub(crate) fn interpolated_away(
+        &self,
+        backend: &dyn Backend,
+        values: &Values<'_>,
+        basis: &Basis,
+    ) -> Vec<Poly<Eval>> {
+        self.lifted(values.polynomials(), basis, |rows| {
+            backend.interpolate(values, rows);
+        })
+    }
+
+    /// Returns the values of `count` polynomials whose rows of coefficients `write` writes.
+    fn lifted(
+        &self,
+        count: usize,
+        basis: &Basis,
+        write: impl FnOnce(&[RowLift<'_>]),
+    ) -> Vec<Poly<Eval>> {
+        let polys: Vec<Poly<Coeff>> = (0..count).map(|_| Poly::scratch(self, basis)).collect();
+        let rows = polys.iter().enumerate().flat_map(|(polynomial, out)| {
             basis.ids().iter().map(move |&prime| RowLift {
                 polynomial,
                 prime,
                 to: out.at(prime),
             })
         });
-        backend.lift(p, polynomials, &rows.collect::<Vec<_>>());
-        lifted.into_iter().map(|poly| self.forward(poly)).collect()
+        write(&rows.collect::<Vec<_>>());
+        self.forward_all(polys)
     }
 }

@@ -1,6 +1,7 @@
 //! The seam to memory that is not the processor's: where a ring's polynomials may lie, and what is done there.
 
 use crate::Ring;
+use omr_kernels::NttTable;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -75,6 +76,10 @@ pub trait Backend: Send + Sync {
     /// Writes columns of a matrix with residues modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows. The matrix
     /// has as many rows as the ring's dimension and lies row by row; columns are the polynomials of [`RowLift`].
     fn lift_columns(&self, p: u32, matrix: &[u32], rows: &[RowLift<'_>]);
+
+    /// Interpolates values modulo p and writes the polynomials, with coefficients lifted to `(-p/2, p/2]`, modulo the
+    /// primes of rows.
+    fn interpolate(&self, values: &Values<'_>, rows: &[RowLift<'_>]);
 
     /// Fills rows with uniform residues.
     fn draw(&self, rows: &[RowStream<'_>]);
@@ -222,6 +227,31 @@ pub struct RowLift<'a> {
     pub prime: usize,
     /// Written.
     pub to: At<'a>,
+}
+
+/// Values modulo p of polynomials of a ring's dimension n: several polynomials for each column of values, column by
+/// column.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    /// The transform modulo p in dimension n.
+    pub table: &'a NttTable,
+    /// Columns of one length, with residues modulo p.
+    pub columns: &'a [&'a [u32]],
+    /// For each polynomial of a column, and each of its n places in the evaluation domain, the place of the value in
+    /// the column.
+    pub order: &'a [u32],
+}
+
+impl Values<'_> {
+    /// The number of polynomials.
+    pub fn polynomials(&self) -> usize {
+        self.columns.len() * self.of_column()
+    }
+
+    /// The number of polynomials of a column.
+    pub fn of_column(&self) -> usize {
+        self.order.len() / self.table.n()
+    }
 }
 
 /// A row of uniform residues: the first words of a ChaCha20 stream from block 0 on that are below the prime, after each

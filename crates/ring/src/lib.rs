@@ -29,7 +29,7 @@ pub use automorphism::{Automorphism, SlotOrder};
 pub use away::permuted_away;
 pub use backend::{
     At, AwayRows, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowStream,
-    RowSum, RowTransform, TurnedProducts, TurnedSymbol, Watch, Wiper,
+    RowSum, RowTransform, TurnedProducts, TurnedSymbol, Values, Watch, Wiper,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

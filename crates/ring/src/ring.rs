@@ -1,5 +1,6 @@
 //! The ring `Z[X]/(X^n + 1)` over a universe of primes, and arithmetic in it.
 
+use crate::backend::Values;
 use crate::parallel::{self, *};
 use crate::update::{Source, Update};
 use crate::{Backend, Basis, Coeff, Eval, Poly, RingError, Watch, Wiper};
@@ -150,6 +151,13 @@ impl Ring {
         a.into_domain()
     }
 
+    /// [`Ring::forward`] of several polynomials.
+    pub fn forward_all(&self, mut polys: Vec<Poly<Coeff>>) -> Vec<Poly<Eval>> {
+        let mut all: Vec<&mut Poly<Coeff>> = polys.iter_mut().collect();
+        self.update_all(&mut all, |_, _| Update::Forward);
+        polys.into_iter().map(Poly::into_domain).collect()
+    }
+
     /// Transforms a polynomial to the coefficient domain.
     pub fn inverse(&self, mut a: Poly<Eval>) -> Poly<Coeff> {
         self.update(&mut a, |_| Update::Inverse);
@@ -159,6 +167,12 @@ impl Ring {
     /// `a += b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
     pub fn add_assign<D: Sync>(&self, a: &mut Poly<D>, b: &Poly<D>) {
         self.update(a, |id| Update::Add(b.source(id)));
+    }
+
+    /// [`Ring::add_assign`] of the polynomials of one list to those of another. Panics: as it; where the lengths differ.
+    pub fn add_all_assign<D: Send + Sync>(&self, a: &mut [&mut Poly<D>], b: &[&Poly<D>]) {
+        assert_eq!(a.len(), b.len(), "as many polynomials");
+        self.update_all(a, |i, id| Update::Add(b[i].source(id)));
     }
 
     /// `a -= b`; `b` may have more primes. Panics: when it lacks one of `a`'s.
@@ -179,6 +193,19 @@ impl Ring {
     /// `acc += a * b`, pointwise.
     pub fn mul_add_assign(&self, acc: &mut Poly<Eval>, a: &Poly<Eval>, b: &Poly<Eval>) {
         self.update(acc, |id| Update::AddProduct(a.source(id), b.source(id)));
+    }
+
+    /// `acc += a * b`, pointwise, for the polynomials of two lists and one factor. Panics: where the lengths differ.
+    pub fn mul_add_all_assign(
+        &self,
+        acc: &mut [&mut Poly<Eval>],
+        a: &[&Poly<Eval>],
+        b: &Poly<Eval>,
+    ) {
+        assert_eq!(acc.len(), a.len(), "as many polynomials");
+        self.update_all(acc, |i, id| {
+            Update::AddProduct(a[i].source(id), b.source(id))
+        });
     }
 
     /// `acc += sum_i a_i b_i`, pointwise.
@@ -211,6 +238,15 @@ impl Ring {
     /// `a *= c`, `c` an integer given by its residue modulo each prime.
     pub fn scale_assign<D>(&self, a: &mut Poly<D>, c: impl Fn(&Modulus) -> u64 + Send + Sync) {
         self.update(a, |id| Update::Scale(c(self.modulus(id))));
+    }
+
+    /// [`Ring::scale_assign`] of several polynomials.
+    pub fn scale_all_assign<D: Send>(
+        &self,
+        a: &mut [&mut Poly<D>],
+        c: impl Fn(&Modulus) -> u64 + Send + Sync,
+    ) {
+        self.update_all(a, |_, id| Update::Scale(c(self.modulus(id))));
     }
 
     /// `acc += c * a` modulo the primes that both have, `c` an integer given by its residue modulo each prime.
@@ -290,6 +326,25 @@ impl Ring {
             out.into_domain()
         };
         polys.iter().map(lift).collect()
+    }
+
+    /// The polynomials with these values modulo p, their coefficients lifted to `(-p/2, p/2]`, in the evaluation domain.
+    pub fn interpolated(&self, values: &Values<'_>, basis: &Basis) -> Vec<Poly<Eval>> {
+        if let Some(backend) = self.backend() {
+            return self.interpolated_away(&**backend, values, basis);
+        }
+        let p = values.table.modulus().value() as u32;
+        let mut polys = Vec::new();
+        for column in values.columns {
+            for order in values.order.chunks(self.n) {
+                let mut row: Vec<u64> =
+                    order.iter().map(|&at| column[at as usize].into()).collect();
+                self.kernels.ntt_inverse(values.table, &mut row);
+                let coefficients: Vec<u32> = row.iter().map(|&x| x as u32).collect();
+                polys.push(self.lift_plain(&coefficients, p, basis));
+            }
+        }
+        polys
     }
 }
 

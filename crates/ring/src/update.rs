@@ -1,6 +1,7 @@
 //! Updates of a polynomial's rows: what the operations of a ring are made of, for the processor and for a backend.
 
 use crate::backend::At;
+use crate::parallel::*;
 use crate::{Poly, Ring};
 
 /// A row that an update reads. It lies where the ring's polynomials lie.
@@ -72,8 +73,22 @@ impl Ring {
         update: impl Fn(usize) -> Update<'a> + Send + Sync,
     ) {
         match self.backend() {
-            Some(backend) => self.update_away(&**backend, to, update),
+            Some(backend) => self.update_away(&**backend, &[to], |_, id| update(id)),
             None => self.each_row(to, |id, row| self.update_row(id, row, update(id))),
+        }
+    }
+
+    /// Updates every row of several polynomials, `update` given by the polynomial's number and the prime.
+    pub(crate) fn update_all<'a, D: Send>(
+        &self,
+        to: &mut [&mut Poly<D>],
+        update: impl Fn(usize, usize) -> Update<'a> + Send + Sync,
+    ) {
+        match self.backend() {
+            Some(backend) => self.update_away(&**backend, to, update),
+            None => to.par_iter_mut().enumerate().for_each(|(number, poly)| {
+                self.each_row(poly, |id, row| self.update_row(id, row, update(number, id)));
+            }),
         }
     }
 

@@ -40,11 +40,16 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 14] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 15] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
-        &[("HALVES(own[1])[step * AT]", "HALVES(own[1])[AT]")],
+        &[("HALVES(own[1])[step * (", "HALVES(own[1])[(")],
+    ),
+    (
+        "values in the order of their column",
+        Arithmetic::Whole,
+        &[("own[2] ? HALVES(own[2])[AT] : AT", "AT")],
     ),
     (
         "a residue as large as the prime's bits allow",
