@@ -30,6 +30,8 @@ pub struct Emulated {
     buffers: Mutex<HashMap<u64, Box<[u64]>>>,
     /// Number of kernels that run before one fails.
     good: AtomicUsize,
+    /// Number of kernels that have run.
+    ran: AtomicUsize,
 }
 
 /// Texts of the sources with their replacements.
@@ -145,12 +147,19 @@ impl Emulated {
             arithmetic,
             buffers: Mutex::default(),
             good: AtomicUsize::new(usize::MAX),
+            ran: AtomicUsize::new(0),
         })
     }
 
     /// Lets this number of kernels run; all later kernels fail.
     pub fn fail_after(&self, kernels: usize) {
         self.good.store(kernels, Ordering::Relaxed);
+    }
+
+    /// Returns the number of kernels that have run.
+    #[must_use]
+    pub fn ran(&self) -> usize {
+        self.ran.load(Ordering::Relaxed)
     }
 
     fn is_good(&self) -> bool {
@@ -279,6 +288,7 @@ impl Machine for Emulated {
             let found = "a card that was set to fail".into();
             return Err(MachineError::Call { call: name, found });
         }
+        self.ran.fetch_add(1, Ordering::Relaxed);
         let library = self.sources.library(launch.kernel.source());
         // SAFETY: every kernel has this type.
         let entry = unsafe { library.get::<Entry>(name).expect("a kernel of its source") };

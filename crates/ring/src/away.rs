@@ -4,6 +4,9 @@ use crate::backend::{RowLift, RowProducts, RowSum, RowTransform, Values};
 use crate::update::{Source, Update};
 use crate::{Backend, Basis, Coeff, Eval, Poly, Ring};
 
+/// The name in a backend of the places of every `step`-th word. Those of automorphisms are odd.
+const SPLIT: usize = 4;
+
 /// Permutes the words of rows of polynomials in a backend's memory ([`Backend::permute`]). The results take the place of
 /// `to`, as many polynomials over the same basis.
 pub fn permuted_away(
@@ -109,6 +112,26 @@ impl Ring {
         self.lifted(polynomials.len(), basis, |rows| {
             backend.lift(p, polynomials, rows);
         })
+    }
+
+    /// Does the work of [`Ring::split`].
+    pub(crate) fn split_away(
+        &self,
+        backend: &dyn Backend,
+        m: &Poly<Coeff>,
+        step: usize,
+        to: &Basis,
+    ) -> Vec<Poly<Coeff>> {
+        let index: Vec<u32> = (0..self.n()).map(|i| (i * step) as u32).collect();
+        let parts: Vec<Poly<Coeff>> = (0..step).map(|_| Poly::scratch(self, to)).collect();
+        let mut rows = Vec::new();
+        for (j, part) in parts.iter().enumerate() {
+            let primes = m.basis().ids().iter().zip(to.ids());
+            rows.extend(primes.map(|(&from, &to)| (m.at(from).ahead(j), part.at(to))));
+        }
+        backend.permute(SPLIT, &index, &rows);
+        drop(rows);
+        parts
     }
 
     /// Does the work of [`Ring::interpolated`].

@@ -64,7 +64,7 @@ pub trait Backend: Send + Sync {
     /// Converts coefficients from some primes to others, each group of rows alike.
     fn convert(&self, numbers: &ConversionNumbers<'_>, groups: &[RowConversion<'_>]);
 
-    /// Makes rows whose word i is word `index[i]` of another row. `key` names the permutation.
+    /// Makes rows whose word i is word `index[i]` of another row, which may be longer. `key` names the indices.
     fn permute(&self, key: usize, index: &[u32], rows: &[(At<'_>, At<'_>)]);
 
     /// Adds sums of products of rows in slot order, some of them turned.
@@ -277,6 +277,14 @@ impl At<'_> {
     /// The address, as [`Backend::take`] gave it.
     pub fn address(self) -> u64 {
         self.address
+    }
+
+    /// The place this number of words further on, in the same buffer.
+    pub(crate) fn ahead(self, words: usize) -> Self {
+        Self {
+            address: self.address + 8 * words as u64,
+            ..self
+        }
     }
 }
 

@@ -328,6 +328,28 @@ impl Ring {
         polys.iter().map(lift).collect()
     }
 
+    /// The polynomials `m_j` of this ring over the basis `to` with `m(X) = sum_j X^j m_j(X^step)`, for a polynomial m of
+    /// the ring `large`, which has `step` times the dimension. Its first primes must be those of `to`, in the same
+    /// order; where the rings have backends, these must have one memory.
+    pub fn split(&self, large: &Self, m: &Poly<Coeff>, to: &Basis) -> Vec<Poly<Coeff>> {
+        let step = large.n / self.n;
+        if let Some(backend) = self.backend() {
+            return self.split_away(&**backend, m, step, to);
+        }
+        let part = |j: usize| {
+            let mut part = Poly::scratch(self, to);
+            for limb in 0..to.len() {
+                let own = m.row(limb)[j..].iter().step_by(step);
+                part.row_mut(limb)
+                    .iter_mut()
+                    .zip(own)
+                    .for_each(|(to, &x)| *to = x);
+            }
+            part
+        };
+        (0..step).map(part).collect()
+    }
+
     /// The polynomials with these values modulo p, their coefficients lifted to `(-p/2, p/2]`, in the evaluation domain.
     pub fn interpolated(&self, values: &Values<'_>, basis: &Basis) -> Vec<Poly<Eval>> {
         if let Some(backend) = self.backend() {

@@ -1,7 +1,7 @@
 //! Ring switching: ciphertexts of a large ring become several of a small one.
 
 use crate::{Rlwe, SwitchingKey};
-use omr_ring::{Basis, Coeff, Eval, Modulus, Poly, Ring};
+use omr_ring::{Basis, Eval, Modulus, Poly, Ring};
 
 /// Ring switching: one ciphertext of dimension n becomes `n / n'` ciphertexts of dimension n'
 /// (Gentry, Halevi, Peikert, Smart 2012).
@@ -37,17 +37,8 @@ impl Descent<'_> {
     }
 
     fn split(&self, a: Poly<Eval>, to: &Basis) -> Vec<Poly<Eval>> {
-        let step = self.large.n() / self.small.n();
-        let coefficients = self.large.inverse(a).here();
-        let words = |j: usize| -> Vec<u64> {
-            let of_limb = |limb: usize| coefficients.row(limb)[j..].iter().step_by(step);
-            (0..to.len()).flat_map(of_limb).copied().collect()
-        };
-        (0..step)
-            .map(|j| {
-                let part = Poly::<Coeff>::from_rows(self.small.n(), to, words(j));
-                self.small.forward(part.placed(self.small))
-            })
-            .collect()
+        let coefficients = self.large.inverse(a);
+        self.small
+            .forward_all(self.small.split(self.large, &coefficients, to))
     }
 }

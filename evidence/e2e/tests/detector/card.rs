@@ -8,7 +8,7 @@ use chacha20::ChaCha20Rng;
 use omr_client::sophomr::Keys;
 use omr_cuda::{Arithmetic, BatchRings, CudaRing, Emulated};
 use omr_detector::sophomr::{BackendEngine, Detector, Output, digests};
-use omr_detector::{DetectorError, Messages, Progress, Quiet};
+use omr_detector::{DetectorError, MessageSource, Messages, Progress, Quiet};
 use omr_opening::{BlockOfClues, ModuleCipher, PackingKey, pack, packing_secret};
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DigestPlan, Params};
@@ -158,6 +158,45 @@ fn digests_of_plain_clues_are_those_of_the_processor() {
 #[test]
 fn digests_of_bound_clues_are_those_of_the_processor() {
     digested(ClueKind::Bound, Arithmetic::Floating);
+}
+
+/// A kernel works on all rows of an operation, so the longest payloads whose sums fit as many ciphertexts take few more
+/// kernels than the shortest.
+#[test]
+fn longer_payloads_take_few_more_kernels() {
+    let params = tiny();
+    let plan = |payload| DigestPlan::new(&params, 0..MESSAGES, 9, Some(payload)).unwrap();
+    let long = (1..).find(|&payload| plan(payload + 1).ciphertexts() > plan(1).ciphertexts());
+    let long = long.expect("a payload that takes another ciphertext");
+    let symbols = |payload| plan(payload).symbols_of(0).len();
+    assert!(symbols(long) >= 2 * symbols(1));
+    let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let keys = recipients(&params, ClueKind::Plain, &mut rng);
+    let addresses: Vec<&ClueKey> = keys.iter().map(|keys| &keys.clue).collect();
+    let clues = board(&params, &addresses, ClueKind::Plain, &mut rng)
+        .clues(0..MESSAGES)
+        .unwrap();
+    let card = Emulated::new(Arithmetic::Whole);
+    let engine = BatchRings::new(card.clone(), &params)
+        .unwrap()
+        .engine(&params);
+    let file = file_of(&params, &keys[0].detection);
+    let detector = engine.detector(&file[..]).unwrap();
+    let mut kernels = |payload: usize| {
+        let payloads = vec![7; payload * MESSAGES as usize];
+        let mut board = Messages::new(0..MESSAGES, clues.clone(), payloads).unwrap();
+        let before = card.ran();
+        let seed = [3; SEED_BYTES];
+        let plan = plan(payload);
+        detector
+            .digest(&mut board, &plan, BOARD, Sealing::None, seed, &Quiet)
+            .unwrap();
+        card.ran() - before
+    };
+    // The first digest makes constants.
+    kernels(1);
+    let [few, many] = [1, long].map(&mut kernels);
+    assert!(many < few + few / 20, "{few} and {many} kernels");
 }
 
 /// A progress that stops after a number of steps.
