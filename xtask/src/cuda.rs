@@ -13,7 +13,8 @@ const REQUIREMENTS: &str = "xtask/cuda-requirements.txt";
 /// Sources and what is made of them.
 const KERNELS: &str = "crates/cuda/kernels";
 /// Each with its PTX beside it.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 6] = [
+    "conversions",
     "messages",
     "rates",
     "rows",

@@ -11,6 +11,7 @@
 typedef double value;
 #define FACTOR_WORDS 1
 #define ROUNDS 6755399441055744.0 /* 1.5 2^52: what is added to it is rounded to an integer */
+#define EVENS (2 * ROUNDS) /* the same for an even integer */
 #define TWO52 4503599627370496.0
 
 /* To |x| <= q/2, but for rounding. */
@@ -27,6 +28,16 @@ DEVICE double product(struct prime m, double x, double w) {
   const double c = ADD(FMA(h, m.reciprocal, ROUNDS), -ROUNDS);
   const double r = ADD(FMA(-c, m.whole, h), l);
   HOLDS(r <= m.whole && r >= -m.whole, "a product");
+  return r;
+}
+
+/* At most 2 q, for a quotient below 2^52. */
+DEVICE double rough_product(struct prime m, double x, double y) {
+  const double h = MUL(x, y), l = FMA(x, y, -h);
+  HOLDS(MUL(h, m.reciprocal) < TWO52 && MUL(h, m.reciprocal) > -TWO52, "a quotient of a rough product");
+  const double c = ADD(FMA(h, m.reciprocal, EVENS), -EVENS);
+  const double r = ADD(FMA(-c, m.whole, h), l);
+  HOLDS(r < TWO52 / 2 && r > -TWO52 / 2, "a rough product");
   return r;
 }
 

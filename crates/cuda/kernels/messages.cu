@@ -25,9 +25,6 @@ DEVICE void add_wide(struct wide *s, double x, double y) {
   s->low = ADD(s->low, rest);
 }
 
-/* What it is added to is rounded to an even integer: quotients below 2^52. */
-#define EVENS (2 * ROUNDS)
-
 /* Below 7 q. */
 DEVICE double narrowed(struct prime m, struct wide s) {
   const double high = ADD(s.high, -TOP);
@@ -36,16 +33,6 @@ DEVICE double narrowed(struct prime m, struct wide s) {
   const double c = ADD(FMA(high, m.reciprocal, EVENS), -EVENS);
   const double r = ADD(FMA(-c, m.whole, high), s.low);
   HOLDS(r < 2 * TWO52 && r > -2 * TWO52, "a sum");
-  return r;
-}
-
-/* x y at most 1.3 q, for a quotient below 2^52. */
-DEVICE double rough_product(struct prime m, double x, double y) {
-  const double h = MUL(x, y), l = FMA(x, y, -h);
-  HOLDS(MUL(h, m.reciprocal) < TWO52 && MUL(h, m.reciprocal) > -TWO52, "a quotient of a rough product");
-  const double c = ADD(FMA(h, m.reciprocal, EVENS), -EVENS);
-  const double r = ADD(FMA(-c, m.whole, h), l);
-  HOLDS(r < TWO52 / 2 && r > -TWO52 / 2, "a rough product");
   return r;
 }
 

@@ -1,4 +1,4 @@
-/* Sums, products, conversions and permutations of rows. */
+/* Sums, products and permutations of rows, small and uniform residues. */
 #include "residues.h"
 
 #define THREADS 256
@@ -27,38 +27,6 @@ KERNEL(multiply, THREADS) {
     struct sum s = {own[2] ? WORDS(own[1])[AT] : 0, 0};
     for (u64 i = 0; i < own[4]; i++) add_product(&s, WORDS(pairs[2 * i])[AT], WORDS(pairs[2 * i + 1])[AT]);
     WORDS(own[1])[AT] = reduced_sum(m, s);
-  END
-}
-
-/* Sources of a conversion at most, and threads of a block: all sources of its words lie in shared memory. */
-#define SOURCES 44
-#define CONVERTING 128
-
-/* call: 0 primes, 1 sources, 2 targets, places of 3 the inverses of the sources as doubles, 4 the numbers of the target
- * primes, 5 coefficients, target by target; then for each row of the grid: the rows of all sources, then those of all targets. */
-KERNEL(convert, CONVERTING) {
-  SHARED(u64, x, SOURCES * CONVERTING);
-  const u64 sources = call[1], targets = call[2];
-  const u64 *own = call + 6 + (sources + targets) * (u64)ROW;
-  const u64 *inverses = call + call[3], *primes = call + call[4], *coefficients = call + call[5];
-  PHASE
-    const u64 at = CONVERTING * (u64)BLOCK + thread;
-    double wraps = 0.5;
-    for (u64 i = 0; i < sources; i++) {
-      const u64 value = WORDS(own[i])[at];
-      x[i * CONVERTING + thread] = value;
-      wraps = ADD(wraps, MUL((double)value, FLOAT_OF(inverses[i])));
-    }
-    HOLDS(wraps >= 0.0 && wraps < 1125899906842624.0, "wraps of a conversion");
-    const u64 quotient = (u64)wraps;
-    for (u64 t = 0; t < targets; t++) {
-      const u64 *c = coefficients + t * (sources + 1);
-      const struct prime m = prime_at(call[0], primes[t]);
-      struct sum s = {0, 0};
-      for (u64 i = 0; i < sources; i++) add_product(&s, x[i * CONVERTING + thread], c[i]);
-      add_product(&s, quotient, c[sources]);
-      WORDS(own[sources + t])[at] = reduced_sum(m, s);
-    }
   END
 }
 

@@ -10,8 +10,8 @@ use omr_ring::{
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Largest number of sources of a conversion: `SOURCES` of `kernels/rows.cu`.
-const SOURCES: usize = 44;
+/// Largest number of sources of a conversion: `SOURCES` of `kernels/conversions.cu`.
+pub(crate) const SOURCES: usize = 44;
 
 /// Number of threads in a block of kernels of single words.
 const THREADS: usize = 256;
@@ -348,9 +348,15 @@ impl Backend for CudaRing {
             numbers.inverse.len() <= SOURCES,
             "at most 44 primes to convert from"
         );
-        let call = calls::conversions(self.tables[0], numbers, groups);
+        let call = calls::conversions(
+            self.arithmetic,
+            self.tables[0],
+            &self.moduli,
+            numbers,
+            groups,
+        );
         let grid = self.words(groups.len(), CONVERTING);
-        self.launch(Kernel::Convert, grid, &call);
+        self.launch(Kernel::Convert(self.arithmetic), grid, &call);
     }
 
     fn permute(&self, key: usize, index: &[u32], rows: &[(At<'_>, At<'_>)]) {

@@ -115,7 +115,9 @@ fn pairs<P: Iterator<Item = [u64; 2]>>(
 }
 
 pub(crate) fn conversions(
+    arithmetic: Arithmetic,
     primes: u64,
+    moduli: &[Modulus],
     numbers: &ConversionNumbers<'_>,
     groups: &[RowConversion<'_>],
 ) -> Vec<u64> {
@@ -129,8 +131,35 @@ pub(crate) fn conversions(
     }
     call.extend(numbers.inverse.iter().map(|x| x.to_bits()));
     call.extend(numbers.targets.iter().map(|&prime| prime as u64));
-    call.extend(numbers.coefficients.iter().flatten());
+    for (&prime, coefficients) in numbers.targets.iter().zip(numbers.coefficients) {
+        match arithmetic {
+            Arithmetic::Whole => call.extend(coefficients),
+            Arithmetic::Floating => call.extend(centred(&moduli[prime], coefficients)),
+        }
+    }
     call
+}
+
+/// Returns the coefficients of a conversion to one prime in the form that the kernel in double precision uses.
+fn centred(m: &Modulus, coefficients: &[u64]) -> Vec<u64> {
+    /// The kernel subtracts it from residues.
+    const HALF: u64 = 1 << 49;
+    /// The kernel adds it to integers, to get their bits.
+    const ROUNDS: f64 = 1.5 * (1u64 << 52) as f64;
+    /// The upper part of the kernel's sum is a multiple of it.
+    const UNIT: u64 = 1 << 51;
+    /// The lower part is above its negative.
+    const LEAST: u64 = 1 << 57;
+    let double = |c: u64| m.to_centered(c) as f64;
+    let mut words: Vec<u64> = coefficients.iter().map(|&c| double(c).to_bits()).collect();
+    words.push((double(m.reduce(UNIT)) / UNIT as f64).to_bits());
+
+    let (_, of_sources) = coefficients.split_last().expect("one for the wraps");
+    let sum = of_sources.iter().fold(0, |sum, &c| m.add(sum, c));
+    let missing = m.mul(sum, m.reduce(HALF)) + LEAST.next_multiple_of(m.value());
+    let integers = coefficients.len() as u64 + 1;
+    words.push(missing.wrapping_sub(integers.wrapping_mul(ROUNDS.to_bits())));
+    words
 }
 
 /// Returns the argument of sums of products with turned rows of `2^(log_half + 1)` words.

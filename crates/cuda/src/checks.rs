@@ -1,11 +1,13 @@
 //! Comparison of ring operations on a machine with those of the processor, which every card must pass.
 
+mod conversions;
 mod messages;
 
 pub use messages::messages;
 
 use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
+use conversions::conversions;
 use omr_ring::{
     At, Automorphism, Basis, Coeff, Eval, Modulus, NttTable, Poly, Ring, RingError, RowLift,
     Switch, TurnedProducts, TurnedSymbol, Values, primes_below, primes_near, uniform_poly,
@@ -105,11 +107,12 @@ impl Pair {
     }
 }
 
-/// Checks transforms, sums, products and permutations in every supported dimension, modulo primes of 31 to 50 bits, for
-/// rows of several kinds.
+/// Checks conversions, and transforms, sums, products and permutations in every supported dimension, modulo primes of
+/// 31 to 50 bits, for rows of several kinds.
 ///
 /// Errors: the first difference; those of the machine.
 pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
+    conversions(machine)?;
     for log in 8..=16 {
         let n = 1 << log;
         let prime = |bits| Ok(primes_below(bits, n, 1, &[])?[0]);

@@ -10,12 +10,13 @@ use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The output of `nvcc` for the sources, by [`Kernel::source`].
-const PTX: [&str; 5] = [
+const PTX: [&str; 6] = [
     include_str!("../kernels/rows.ptx"),
     include_str!("../kernels/transform_whole.ptx"),
     include_str!("../kernels/transform_floating.ptx"),
     include_str!("../kernels/rates.ptx"),
     include_str!("../kernels/messages.ptx"),
+    include_str!("../kernels/conversions.ptx"),
 ];
 
 /// Ratio of single-precision to double-precision performance from which on integers are faster.
@@ -179,7 +180,7 @@ impl Card {
         })
     }
 
-    /// Sets the arithmetic of transforms, for measurements.
+    /// Sets the arithmetic of transforms and conversions, for measurements.
     pub fn set_arithmetic(&mut self, arithmetic: Arithmetic) {
         self.arithmetic = arithmetic;
     }

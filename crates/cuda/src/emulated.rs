@@ -111,7 +111,7 @@ fn library(source: &Path) -> Library {
 }
 
 impl Emulated {
-    /// Makes a machine without memory in use, which computes transforms in the given arithmetic. Its kernels need a C
+    /// Makes a machine without memory in use, which computes in the given arithmetic. Its kernels need a C
     /// compiler.
     #[must_use]
     pub fn new(arithmetic: Arithmetic) -> Arc<Self> {

@@ -13,7 +13,9 @@
 //!
 //! Transforms exist in integers and in double precision, which is exact here: products of integers below 2^50 and
 //! 2^52 are split into a rounded part and its error by fused multiply-adds (`floating.h` derives the ranges). Cards
-//! with few units for double precision use integers. On an H100 double precision is 1.4 times as fast.
+//! with few units for double precision use integers. On an H100 double precision is 1.4 times as fast. Conversions
+//! between primes also exist in both: a product takes four operations in double precision and an addition of 64 bits,
+//! or about fourteen operations on integers (`conversions.cu` derives the ranges).
 //!
 //! InstantOMR's messages go to the card in batches of 256. The first layer of a batch is queued before the second
 //! layer of the previous one, so that the card is always busy. A block of threads carries four rotations of the first
@@ -23,9 +25,9 @@
 //!
 //! # Tests
 //!
-//! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions, permutations, interpolations and uniform residues in nine
-//!   dimensions, with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 26 faults of kernels, all
-//!   found. On the processor, blocks run in random order, shared memory begins with random data, and ranges are
+//! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions, permutations, interpolations and uniform
+//!   residues in nine dimensions, with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 32 faults of
+//!   kernels, all found. On the processor, blocks run in random order, shared memory begins with random data, and ranges are
 //!   asserted.
 //! - `cargo xtask test -p omr-e2e --test detector card`: digests of several recipients and batches, plain and bound
 //!   clues, after stops and failures, have equal bytes; packed clues at full size are equal.

@@ -27,7 +27,7 @@ pub enum MachineError {
     },
 }
 
-/// The arithmetic of transforms. Both kinds have equal results.
+/// The arithmetic of transforms and conversions. Both kinds have equal results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Integers.
@@ -52,7 +52,7 @@ pub enum Kernel {
     /// Sums of products of rows.
     Multiply,
     /// Conversion between primes.
-    Convert,
+    Convert(Arithmetic),
     /// Permutation of words.
     Permute,
     /// Small residues modulo primes.
@@ -77,7 +77,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::ForwardFirst(Arithmetic::Whole),
         Self::ForwardSecond(Arithmetic::Whole),
         Self::InverseFirst(Arithmetic::Whole),
@@ -88,7 +88,8 @@ impl Kernel {
         Self::InverseSecond(Arithmetic::Floating),
         Self::Combine,
         Self::Multiply,
-        Self::Convert,
+        Self::Convert(Arithmetic::Whole),
+        Self::Convert(Arithmetic::Floating),
         Self::Permute,
         Self::Lift,
         Self::Turned,
@@ -122,7 +123,8 @@ impl Kernel {
             Self::InverseSecond(Floating) => "inverse_second_floating",
             Self::Combine => "combine",
             Self::Multiply => "multiply",
-            Self::Convert => "convert",
+            Self::Convert(Whole) => "convert",
+            Self::Convert(Floating) => "convert_floating",
             Self::Permute => "permute",
             Self::Lift => "lift",
             Self::Turned => "turned",
@@ -142,7 +144,6 @@ impl Kernel {
         match self {
             Self::Combine
             | Self::Multiply
-            | Self::Convert
             | Self::Permute
             | Self::Lift
             | Self::Turned
@@ -156,18 +157,20 @@ impl Kernel {
             },
             Self::RateFloating | Self::RateWhole | Self::RateWide => 3,
             Self::RotateOne | Self::RotateTwo | Self::Trace => 4,
+            Self::Convert(_) => 5,
         }
     }
 }
 
 /// The sources of the kernels.
 #[cfg(feature = "emulated")]
-pub(crate) const SOURCES: [&str; 5] = [
+pub(crate) const SOURCES: [&str; 6] = [
     "rows.cu",
     "transform_whole.cu",
     "transform_floating.cu",
     "rates.cu",
     "messages.cu",
+    "conversions.cu",
 ];
 
 /// A run of a kernel.
@@ -200,7 +203,7 @@ pub trait Machine: Send + Sync {
     /// Returns the machine's name, for messages.
     fn name(&self) -> String;
 
-    /// Returns the fastest arithmetic of transforms.
+    /// Returns the fastest arithmetic of transforms and conversions.
     fn arithmetic(&self) -> Arithmetic;
 
     /// Returns the largest number of bytes of shared memory of a block.

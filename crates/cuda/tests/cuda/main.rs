@@ -40,7 +40,7 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 15] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 21] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
@@ -128,6 +128,39 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 15] = [
         "wraps that are not rounded",
         Arithmetic::Whole,
         &[("double wraps = 0.5;", "double wraps = 0.0;")],
+    ),
+    (
+        "wraps in double precision that are not rounded",
+        Arithmetic::Floating,
+        &[("double wraps = 0.5;", "double wraps = 0.0;")],
+    ),
+    (
+        "what products of a conversion leave is lost",
+        Arithmetic::Floating,
+        &[("BITS_OF(ADD(rest, ROUNDS));\n}", "BITS_OF(ROUNDS);\n}")],
+    ),
+    (
+        "sources that are not centred",
+        Arithmetic::Floating,
+        &[("ADD(whole, -TWO52 / 8)", "whole")],
+    ),
+    (
+        "a lower place for sums of conversions",
+        Arithmetic::Floating,
+        &[("0x1.4p104", "0x1p104")],
+    ),
+    (
+        "a higher place for sums of conversions",
+        Arithmetic::Floating,
+        &[("0x1.4p104", "0x1.8p104")],
+    ),
+    (
+        "a quotient of a conversion that is not rounded to an even integer",
+        Arithmetic::Floating,
+        &[(
+            "FMA(h, m.reciprocal, EVENS), -EVENS",
+            "FMA(h, m.reciprocal, ROUNDS), -ROUNDS",
+        )],
     ),
 ];
 
@@ -234,6 +267,22 @@ fn double_precision_is_exact_up_to_fifty_bits() {
         product(2.0 * bound).max(2.0 * bound)
     });
     assert!(back * q < values);
+}
+
+/// The ranges that `conversions.cu` states, for the largest primes and the most sources.
+#[test]
+fn conversions_are_exact_from_44_primes() {
+    let q = 50f64.exp2();
+    let products = 45.0 * 98f64.exp2();
+    let top = 1.25 * 104f64.exp2();
+    // The upper part stays where its words are 2^51 or 2^52 apart: a product leaves half of that.
+    assert!(top - products >= 103f64.exp2() && top + products <= 105f64.exp2());
+    let rest = 51f64.exp2();
+    // In units of 2^51, times at most q/2: the quotient is rounded to an even integer, with the errors of its own.
+    let quotient = products / 51f64.exp2() / 2.0;
+    assert!(quotient < 52f64.exp2());
+    assert!(q * (1.0 + 2.0 * quotient / 53f64.exp2()) < rest);
+    assert!(46.0 * rest < 57f64.exp2());
 }
 
 /// The ranges that `messages.cu` states, for the largest primes and the longest blocks: of sums of products in two
