@@ -339,7 +339,10 @@ impl Backend for CudaRing {
     }
 
     fn multiply(&self, sums: &[RowProducts<'_>]) {
-        let call = calls::products(self.tables[0], sums);
+        let mut sorted: Vec<&RowProducts> = sums.iter().collect();
+        // The sums of a prime share rows, of digits and of keys, in the card's cache.
+        sorted.sort_by_key(|sum| sum.prime);
+        let call = calls::products(self.tables[0], &sorted);
         self.launch(Kernel::Multiply, self.words(sums.len(), THREADS), &call);
     }
 

@@ -87,7 +87,7 @@ pub(crate) fn sums(primes: u64, sums: &[RowSum<'_>]) -> Vec<u64> {
     pairs(primes, heads_and_terms)
 }
 
-pub(crate) fn products(primes: u64, sums: &[RowProducts<'_>]) -> Vec<u64> {
+pub(crate) fn products(primes: u64, sums: &[&RowProducts<'_>]) -> Vec<u64> {
     let heads_and_rows = sums.iter().map(|sum| {
         let head = [sum.prime as u64, sum.to.address(), sum.adds.into()];
         let rows = sum.pairs.iter();
