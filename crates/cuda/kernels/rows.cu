@@ -170,3 +170,33 @@ KERNEL(draw, THREADS) {
     made += total;
   }
 }
+
+/* Without a source, coefficients are zero. */
+#define MISSING (~(u64)0)
+
+/* Columns of packed residues, which begin at any bit. Both halves of a word from there on lie in the packed bytes' buffer.
+ *
+ * call: 0 primes, 1 p, 2 packed bytes, 3 bits of a residue, 4 factor and 5 constant that make a residue modulo p of it,
+ * 6 place of the sources; then for each row: prime, number of its residue in a source, to. For each coefficient a source:
+ * twice the number of its first bit, and one more if it is negated; or MISSING. */
+KERNEL(unpack, THREADS) {
+  const u64 *own = call + 7 + 3 * (u64)ROW;
+  const struct prime m = prime_at(call[0], own[0]);
+  const u64 p = call[1], bits = call[3];
+  PHASE
+    const u64 source = call[call[6] + AT];
+    u64 x = 0;
+    if (source != MISSING) {
+      const u64 first = source / 2 + bits * own[1];
+      const u32 *halves = HALVES(call[2]) + first / 32;
+      const u64 both = (u64)halves[1] << 32 | halves[0];
+      const u64 packed = both >> first % 32 & (((u64)1 << bits) - 1);
+      x = call[4] * packed + call[5];
+      HOLDS(x < p, "a residue of a packed one");
+      if (source % 2) x = p - x;
+    }
+    /* Centred and raised as by lift; p becomes 0. */
+    const u64 raised = m.q * (p / m.q + 1);
+    WORDS(own[2])[AT] = reduced(m, x > p / 2 ? x + (raised - p) : x);
+  END
+}

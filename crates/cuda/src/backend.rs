@@ -4,8 +4,8 @@ use crate::calls::{Coefficients, TransformWords};
 use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
 use omr_ring::{
-    At, Backend, ConversionNumbers, Modulus, NttTable, Ring, RowConversion, RowLift, RowProducts,
-    RowStream, RowSum, RowTransform, TurnedProducts, Values,
+    At, AwayBytes, Backend, ConversionNumbers, Modulus, NttTable, PackedRows, Ring, RowConversion,
+    RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts, Values,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -436,6 +436,18 @@ impl Backend for CudaRing {
         self.give(own, count * n);
         self.give_halves(order, &[values.order]);
         self.give_halves(columns, values.columns);
+    }
+
+    fn unpack(&self, p: u32, bytes: &AwayBytes, packed: &PackedRows, rows: &[RowLift<'_>]) {
+        assert_eq!(packed.rows.len(), self.n, "a row for each coefficient");
+        assert!((1..=32).contains(&packed.bits), "residues of 1 to 32 bits");
+        let last = rows.iter().map(|row| row.polynomial).max().unwrap_or(0);
+        let bits = 8 * bytes.count();
+        let own = packed.bits as usize * (last + 1);
+        let ends = packed.rows.iter().flatten().map(|row| 8 * row.first + own);
+        assert!(ends.max() <= Some(bits), "rows within the bytes");
+        let call = calls::unpacked(self.tables[0], p, bytes, packed, rows);
+        self.launch(Kernel::Unpack, self.words(rows.len(), THREADS), &call);
     }
 
     fn draw(&self, rows: &[RowStream<'_>]) {

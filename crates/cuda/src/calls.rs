@@ -2,8 +2,8 @@
 
 use crate::Arithmetic;
 use omr_ring::{
-    ConversionNumbers, Modulus, RowConversion, RowLift, RowProducts, RowStream, RowSum,
-    RowTransform, TurnedProducts,
+    AwayBytes, ConversionNumbers, Modulus, PackedRow, PackedRows, RowConversion, RowLift,
+    RowProducts, RowStream, RowSum, RowTransform, TurnedProducts,
 };
 
 /// Returns `floor(2^64 w / q)`.
@@ -225,5 +225,25 @@ pub(crate) fn lifts_of(primes: u64, coefficients: &Coefficients, rows: &[[u64; 4
     let step = coefficients.of_coefficients as u64;
     let mut call = vec![primes, coefficients.p.into(), step];
     call.extend(rows.as_flattened());
+    call
+}
+
+/// Returns the argument of columns of packed residues.
+pub(crate) fn unpacked(
+    primes: u64,
+    p: u32,
+    bytes: &AwayBytes,
+    packed: &PackedRows,
+    rows: &[RowLift<'_>],
+) -> Vec<u64> {
+    let mut call = vec![primes, p.into(), bytes.at().address()];
+    call.extend([packed.bits, packed.factor, packed.constant].map(u64::from));
+    call.push((7 + 3 * rows.len()) as u64);
+    for row in rows {
+        call.extend([row.prime as u64, row.polynomial as u64, row.to.address()]);
+    }
+    let source = |row: &PackedRow| 2 * 8 * row.first as u64 + u64::from(row.is_negated);
+    let sources = packed.rows.iter();
+    call.extend(sources.map(|row| row.as_ref().map_or(u64::MAX, source)));
     call
 }

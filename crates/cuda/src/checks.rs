@@ -9,8 +9,9 @@ use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use conversions::conversions;
 use omr_ring::{
-    At, Automorphism, Basis, Coeff, Eval, Modulus, NttTable, Poly, Ring, RingError, RowLift,
-    Switch, TurnedProducts, TurnedSymbol, Values, primes_below, primes_near, uniform_poly,
+    At, Automorphism, AwayBytes, Basis, Coeff, Eval, Modulus, NttTable, PackedRow, PackedRows,
+    Poly, Ring, RingError, RowLift, Switch, TurnedProducts, TurnedSymbol, Values, primes_below,
+    primes_near, uniform_poly,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -107,8 +108,8 @@ impl Pair {
     }
 }
 
-/// Checks conversions, and transforms, sums, products and permutations in every supported dimension, modulo primes of
-/// 31 to 50 bits, for rows of several kinds.
+/// Checks conversions, and transforms, sums, products, permutations and packed residues in every supported dimension,
+/// modulo primes of 31 to 50 bits, for rows of several kinds.
 ///
 /// Errors: the first difference; those of the machine.
 pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
@@ -130,6 +131,9 @@ pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
             turned(&mut pair)?;
         }
         draws(&pair)?;
+        for bits in [10, 21, 30] {
+            unpacked(&mut pair, bits)?;
+        }
         watch
             .failure()
             .map_or(Ok(()), |failure| Err(CheckError::Failed(failure)))?;
@@ -302,6 +306,75 @@ fn draws(pair: &Pair) -> Result<(), CheckError> {
         let drawn =
             |ring: &Ring| uniform_poly(ring, &basis, "omr check of a card", &[5; 32], &[index]);
         pair.same("uniform residues", &drawn(&pair.here), drawn(&pair.away))?;
+    }
+    Ok(())
+}
+
+/// Checks residues of this width in rows that begin at any byte: some are negated, some missing, and the last one ends where
+/// the bytes end.
+fn unpacked(pair: &mut Pair, bits: u32) -> Result<(), CheckError> {
+    // Eight residues fill as many bytes as a residue has bits. All rows together are written in two pieces.
+    const WIDTH: usize = 8;
+    const FACTOR: u32 = 2;
+    // Without a constant there are zeros, which have no sign.
+    let constant = bits % 2;
+    let length = 1 + bits as usize;
+    let rows = (3 << 20) / length;
+    let (n, basis) = (pair.here.n(), pair.here.everything());
+    let mut bytes = vec![0; rows * length];
+    pair.rng.fill_bytes(&mut bytes);
+    let mut row = |place: usize| {
+        let random = pair.rng.next_u32();
+        let number = if place == 0 {
+            rows - 1
+        } else {
+            random as usize % rows
+        };
+        (place % 3 != 1).then_some(PackedRow {
+            first: 1 + length * number,
+            is_negated: random >> 31 == 1,
+        })
+    };
+    let packed = PackedRows {
+        bits,
+        factor: FACTOR,
+        constant,
+        rows: (0..n).map(&mut row).collect(),
+    };
+    // As small as residues allow: half of them are above its half.
+    let p = FACTOR << bits;
+    let away_bytes = AwayBytes::of(&pair.away, &bytes);
+    let backend = pair.away.backend().expect("a ring on a machine");
+    for polynomial in [0, 3, WIDTH - 1] {
+        let away = Poly::<Coeff>::scratch(&pair.away, &basis);
+        let lift = |&prime: &usize| RowLift {
+            polynomial,
+            prime,
+            to: away.at(prime),
+        };
+        let rows: Vec<RowLift> = basis.ids().iter().map(lift).collect();
+        backend.unpack(p, &away_bytes, &packed, &rows);
+        drop(rows);
+        let bit = |at: usize| i64::from(bytes[at / 8] >> (at % 8) & 1);
+        let p = i64::from(p);
+        let value = |row: &Option<PackedRow>| {
+            let Some(row) = row else {
+                return 0;
+            };
+            let first = 8 * row.first + bits as usize * polynomial;
+            let x: i64 = (0..bits as usize).map(|i| bit(first + i) << i).sum();
+            let x = i64::from(FACTOR) * x + i64::from(constant);
+            let x = if row.is_negated { p - x } else { x };
+            if x > p / 2 { x - p } else { x }
+        };
+        let values: Vec<i64> = packed.rows.iter().map(value).collect();
+        let mut here = Poly::<Coeff>::zero(&pair.here, &basis);
+        for (limb, &id) in basis.ids().iter().enumerate() {
+            for (to, &x) in here.row_mut(limb).iter_mut().zip(&values) {
+                *to = pair.here.modulus(id).from_i64(x);
+            }
+        }
+        pair.same("packed residues", &here, away)?;
     }
     Ok(())
 }

@@ -61,6 +61,8 @@ pub enum Kernel {
     Turned,
     /// Uniform residues.
     Draw,
+    /// Packed residues modulo primes.
+    Unpack,
     /// Blind rotations with one digit, four in a block.
     RotateOne,
     /// Blind rotations with two digits, two in a block.
@@ -77,7 +79,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::ForwardFirst(Arithmetic::Whole),
         Self::ForwardSecond(Arithmetic::Whole),
         Self::InverseFirst(Arithmetic::Whole),
@@ -94,6 +96,7 @@ impl Kernel {
         Self::Lift,
         Self::Turned,
         Self::Draw,
+        Self::Unpack,
         Self::RotateOne,
         Self::RotateTwo,
         Self::Trace,
@@ -129,6 +132,7 @@ impl Kernel {
             Self::Lift => "lift",
             Self::Turned => "turned",
             Self::Draw => "draw",
+            Self::Unpack => "unpack",
             Self::RotateOne => "rotate_one",
             Self::RotateTwo => "rotate_two",
             Self::Trace => "trace",
@@ -147,7 +151,8 @@ impl Kernel {
             | Self::Permute
             | Self::Lift
             | Self::Turned
-            | Self::Draw => 0,
+            | Self::Draw
+            | Self::Unpack => 0,
             Self::ForwardFirst(arithmetic)
             | Self::ForwardSecond(arithmetic)
             | Self::InverseFirst(arithmetic)

@@ -3,7 +3,9 @@
 use crate::module::{KeyRows, ModuleCipher};
 use crate::packing::ciphers;
 use crate::{BlockOfClues, Opening};
-use omr_ring::{AlignedVec, At, AwayRows, Backend, Ring, RowLift, RowProducts, RowTransform};
+use omr_ring::{
+    AlignedVec, At, AwayBytes, AwayRows, Backend, Ring, RowLift, RowProducts, RowTransform,
+};
 
 /// The number of the only prime of the ring of packing.
 const PRIME: usize = 0;
@@ -33,6 +35,11 @@ impl AwayKey {
         &**self.ring.backend().expect("a ring with a backend")
     }
 
+    /// Writes bytes to the backend's memory.
+    pub(crate) fn place(&self, bytes: &[u8]) -> AwayBytes {
+        AwayBytes::of(&self.ring, bytes)
+    }
+
     fn mask(&self, row: usize, number: usize) -> At<'_> {
         self.rows.at(row * (self.rank + 1) + number)
     }
@@ -42,18 +49,20 @@ impl AwayKey {
     }
 }
 
-/// Returns what [`pack`](crate::pack) does, for keys in one backend's memory.
-pub(crate) fn pack_away(
+/// Returns what [`pack`](crate::pack) does, for keys in one backend's memory. `lift` writes columns of residues a modulo p
+/// to the ring of packing.
+pub(crate) fn pack_away<A>(
     opening: &Opening,
-    keys: Vec<&AwayKey>,
+    keys: &[&AwayKey],
     extra: usize,
-    blocks: &[BlockOfClues],
+    blocks: &[BlockOfClues<A>],
+    lift: impl Fn(&dyn Backend, u32, &A, &[RowLift<'_>]),
 ) -> Vec<Vec<ModuleCipher>> {
     let first = keys[0];
     let (ring, rank, coordinates) = (&first.ring, first.rank, opening.clue().coordinates);
     let columns: Vec<AwayRows> = blocks
         .iter()
-        .map(|clues| columns(opening, first, extra, clues))
+        .map(|clues| columns(opening, first, extra, clues, &lift))
         .collect();
     // Block by block, for each coordinate the sums of masks, then of each key's bodies.
     let parts = rank + keys.len();
@@ -87,7 +96,7 @@ pub(crate) fn pack_away(
     first.backend().inverse(&inverses);
     let words = sums.to_words();
     let mut rows = words.chunks(ring.n()).map(AlignedVec::from);
-    let ciphers = |clues| ciphers(opening, clues, keys.len(), &mut rows);
+    let ciphers = |clues: &BlockOfClues<A>| ciphers(opening, &clues.b, keys.len(), &mut rows);
     blocks.iter().map(ciphers).collect()
 }
 
@@ -116,29 +125,34 @@ fn meetings(opening: &Opening, extra: usize) -> Vec<Vec<Meeting>> {
 }
 
 /// Returns the columns of a block in the evaluation domain: those of a, then of each coordinate's extra residues.
-fn columns(opening: &Opening, key: &AwayKey, extra: usize, clues: &BlockOfClues) -> AwayRows {
-    let clue_q = u32::try_from(opening.clue().q).expect("residues of 32 bits");
-    let mut matrices = vec![(&clues.a, opening.clue().n)];
-    if extra > 0 {
-        matrices.extend(clues.extra.iter().map(|residues| (residues, extra)));
-    }
-    let count = matrices.iter().map(|(_, width)| width).sum();
+fn columns<A>(
+    opening: &Opening,
+    key: &AwayKey,
+    extra: usize,
+    clues: &BlockOfClues<A>,
+    lift: &impl Fn(&dyn Backend, u32, &A, &[RowLift<'_>]),
+) -> AwayRows {
+    let p = u32::try_from(opening.clue().q).expect("residues of 32 bits");
+    let (width, backend) = (opening.clue().n, key.backend());
+    let of_extra = if extra > 0 { &clues.extra[..] } else { &[] };
+    let count = width + extra * of_extra.len();
     let columns = AwayRows::any(&key.ring, count);
-    let mut first = 0;
-    for (matrix, width) in matrices {
-        let lift = |polynomial| RowLift {
+    let rows = |first: usize, width: usize| -> Vec<RowLift<'_>> {
+        let row = |polynomial| RowLift {
             polynomial,
             prime: PRIME,
             to: columns.at(first + polynomial),
         };
-        let rows: Vec<RowLift> = (0..width).map(lift).collect();
-        // Centred: the errors of the key grow with the residues.
-        key.backend().lift_columns(clue_q, matrix, &rows);
-        first += width;
+        (0..width).map(row).collect()
+    };
+    // Centred: the errors of the key grow with the residues.
+    lift(backend, p, &clues.a, &rows(0, width));
+    for (number, matrix) in of_extra.iter().enumerate() {
+        backend.lift_columns(p, matrix, &rows(width + extra * number, extra));
     }
     let rows: Vec<_> = (0..count)
         .map(|row| RowTransform::in_place(PRIME, columns.at(row)))
         .collect();
-    key.backend().forward(&rows);
+    backend.forward(&rows);
     columns
 }

@@ -34,7 +34,7 @@ pub use module::{ModuleCipher, ModuleSecret};
 pub use narrow::{NarrowKey, Narrowed, narrow};
 pub use noise::{ClueNoise, slot_noise};
 pub use open::{OpeningKeys, PhaseValues, Turned, open};
-pub use packing::{BLOCKS_TOGETHER, BlockOfClues, PackingKey, pack};
+pub use packing::{BLOCKS_TOGETHER, BlockOfClues, PackingKey, pack, pack_placed};
 pub use places::Place;
 pub use secret::{packing_secret, secret_slots, sparse_secret};
 pub use spec::{ClueShape, Opening, OpeningSpec};

@@ -5,7 +5,9 @@ use crate::away::{AwayKey, pack_away};
 use crate::module::{
     KeyRows, ModuleCipher, ModuleSecret, Rows, add_products, add_shifted_products,
 };
-use omr_ring::{AlignedVec, Eval, NarrowGaussian, Poly, Ring};
+use omr_ring::{
+    AlignedVec, AwayBytes, Backend, Eval, NarrowGaussian, PackedRows, Poly, Ring, RowLift,
+};
 use omr_rlwe::{MaskSeed, Masks};
 use rand_core::CryptoRng;
 
@@ -31,10 +33,10 @@ pub struct PackingKey {
     away: Option<AwayKey>,
 }
 
-/// The clues of `n` messages.
-pub struct BlockOfClues {
+/// The clues of `n` messages. Their residues a are [`PackedRows`] for [`pack_placed`].
+pub struct BlockOfClues<A = Vec<u32>> {
     /// `n` rows of `clue_n` residues a, below the clue modulus.
-    pub a: Vec<u32>,
+    pub a: A,
     /// Coordinate by coordinate, `n` residues b.
     pub b: Vec<Vec<u32>>,
     /// Coordinate by coordinate, `n` rows of residues that meet the key's extra values; empty where it has none.
@@ -108,6 +110,11 @@ impl PackingKey {
         }
     }
 
+    /// Writes bytes to the backend's memory in which the key's rows are; `None` if they are the processor's.
+    pub fn place(&self, bytes: &[u8]) -> Option<AwayBytes> {
+        self.away.as_ref().map(|away| away.place(bytes))
+    }
+
     /// The number of values beside those of the secret; keys for bound clues have some.
     pub fn extra(&self) -> usize {
         self.extra
@@ -167,8 +174,11 @@ pub fn pack(
         assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
     }
     let extra = keys[0].extra;
-    if let Some(away) = keys.iter().map(|key| key.away.as_ref()).collect() {
-        return pack_away(opening, away, extra, blocks);
+    if let Some(away) = away(keys) {
+        let lift = |backend: &dyn Backend, p, a: &Vec<u32>, rows: &[RowLift<'_>]| {
+            backend.lift_columns(p, a, rows);
+        };
+        return pack_away(opening, &away, extra, blocks, lift);
     }
     let rows = Rows::new(keys.iter().map(|key| &key.rows), spec.packing_rank);
     let parts = rows.parts();
@@ -208,16 +218,42 @@ pub fn pack(
         for sum in &mut sums {
             ring.kernels().ntt_inverse(ring.table(0), sum);
         }
-        out.push(ciphers(opening, clues, keys.len(), &mut sums.into_iter()));
+        out.push(ciphers(
+            opening,
+            &clues.b,
+            keys.len(),
+            &mut sums.into_iter(),
+        ));
     }
     out
+}
+
+/// Returns what [`pack`] does, for clues whose residues a are packed in bytes of [`PackingKey::place`].
+///
+/// Shape:  as [`pack`].   Panics: as [`pack`]; unless all keys are in one backend's memory.
+pub fn pack_placed(
+    opening: &Opening,
+    keys: &[&PackingKey],
+    bytes: &AwayBytes,
+    blocks: &[BlockOfClues<PackedRows>],
+) -> Vec<Vec<ModuleCipher>> {
+    let lift = |backend: &dyn Backend, p, a: &PackedRows, rows: &[RowLift<'_>]| {
+        backend.unpack(p, bytes, a, rows);
+    };
+    let away = away(keys).expect("keys in a backend's memory");
+    pack_away(opening, &away, keys[0].extra, blocks, lift)
+}
+
+/// Returns the keys in a backend's memory, if all are there.
+fn away<'a>(keys: &[&'a PackingKey]) -> Option<Vec<&'a AwayKey>> {
+    keys.iter().map(|key| key.away.as_ref()).collect()
 }
 
 /// Returns the ciphertexts of a block, coordinate by coordinate, from the next sums of products: those of masks, then of
 /// the bodies of each of the recipients.
 pub(crate) fn ciphers(
     opening: &Opening,
-    clues: &BlockOfClues,
+    b: &[Vec<u32>],
     recipients: usize,
     sums: &mut impl Iterator<Item = AlignedVec>,
 ) -> Vec<ModuleCipher> {
@@ -229,7 +265,7 @@ pub(crate) fn ciphers(
         }
         ModuleCipher { masks, bodies }
     };
-    clues.b.iter().map(cipher).collect()
+    b.iter().map(cipher).collect()
 }
 
 /// `body += b q / clue_q`, rounded.

@@ -23,6 +23,8 @@ use omr_ring::{Xof, uniform_residues};
 pub const PLAIN: u8 = 1;
 /// The kind of a bound clue, which ends with a key of 32 bytes and a signature of 64 bytes.
 const HASH_BOUND: u8 = 2;
+/// Bytes of a clue before its residues: kind and parameter tag.
+pub const HEAD_BYTES: usize = 5;
 
 /// Bytes of a recipient's public sealing keys: X25519 and X-Wing.
 pub const SEAL_PUBLIC_BYTES: usize = 32 + 1216;
@@ -133,7 +135,7 @@ impl Clue {
     pub fn bytes(params: &ClueParams) -> usize {
         let clue = params.spec();
         let bits = residue_bits(clue.posted_modulus());
-        5 + packed_len(clue.n + clue.coordinates, bits).expect("clues are small")
+        HEAD_BYTES + packed_len(clue.n + clue.coordinates, bits).expect("clues are small")
     }
 
     /// Returns the clue's bytes.
@@ -274,7 +276,7 @@ impl<'a> ClueParser<'a> {
     pub(crate) fn posted_into(&self, bytes: &[u8], out: &mut [u32]) -> Result<(), ClueError> {
         assert_eq!(out.len(), self.residues(), "one word a residue");
         check_head(bytes, self.kind, self.params.name(), self.tag, self.bytes)?;
-        let residues = &bytes[5..Clue::bytes(self.params)];
+        let residues = &bytes[HEAD_BYTES..Clue::bytes(self.params)];
         read_residues(self.params.spec().posted_modulus(), residues, out)
     }
 
@@ -289,7 +291,7 @@ impl<'a> ClueParser<'a> {
     /// Panics: if `first` is past the end of the clue.
     pub fn copy_window(&self, bytes: &[u8], first: usize, window: &mut [u8]) {
         let bits = residue_bits(self.params.spec().posted_modulus());
-        copy_window(&bytes[5..], bits, first, window);
+        copy_window(&bytes[HEAD_BYTES..], bits, first, window);
     }
 
     /// Unpacks a window of whole groups of eight residues.

@@ -1,6 +1,7 @@
 //! The seam to memory that is not the processor's: where a ring's polynomials may lie, and what is done there.
 
-use crate::Ring;
+use crate::parallel::*;
+use crate::{Buffer, Ring};
 use omr_kernels::NttTable;
 use std::fmt;
 use std::marker::PhantomData;
@@ -80,6 +81,11 @@ pub trait Backend: Send + Sync {
     /// Interpolates values modulo p and writes the polynomials, with coefficients lifted to `(-p/2, p/2]`, modulo the
     /// primes of rows.
     fn interpolate(&self, values: &Values<'_>, rows: &[RowLift<'_>]);
+    /// Writes columns of a matrix with packed residues modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows. Columns
+    /// are the polynomials of [`RowLift`].
+    ///
+    /// Panics: unless `packed` has as many rows as the ring's dimension, all within `bytes`.
+    fn unpack(&self, p: u32, bytes: &AwayBytes, packed: &PackedRows, rows: &[RowLift<'_>]);
 
     /// Fills rows with uniform residues.
     fn draw(&self, rows: &[RowStream<'_>]);
@@ -254,6 +260,29 @@ impl Values<'_> {
     }
 }
 
+/// The rows of a matrix whose residues are packed in bytes without gaps, least significant bit first. A packed x stands for
+/// the residue `factor x + constant`, which is below its modulus.
+#[derive(Clone, Debug)]
+pub struct PackedRows {
+    /// Bits of a residue: 1 to 32.
+    pub bits: u32,
+    /// The factor.
+    pub factor: u32,
+    /// The constant.
+    pub constant: u32,
+    /// Row by row; a row of zeros where there is none.
+    pub rows: Vec<Option<PackedRow>>,
+}
+
+/// A row of packed residues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedRow {
+    /// The byte with which the row begins.
+    pub first: usize,
+    /// Whether its residues are negated.
+    pub is_negated: bool,
+}
+
 /// A row of uniform residues: the first words of a ChaCha20 stream from block 0 on that are below the prime, after each
 /// word of the stream is cut to the prime's bits.
 #[derive(Clone, Copy, Debug)]
@@ -330,6 +359,53 @@ impl AwayRows {
         let mut words = vec![0; self.words.words];
         self.words.read(0, &mut words);
         words
+    }
+}
+
+/// Bytes that are written together, each piece by one of several threads: enough for a transfer at full speed, and few
+/// enough to be copied to pinned memory.
+const PIECE: usize = 2 << 20;
+
+/// Bytes in the memory of a ring's backend.
+pub struct AwayBytes {
+    words: Away,
+    bytes: usize,
+}
+
+impl AwayBytes {
+    /// Writes bytes.
+    ///
+    /// Panics: if the ring has no backend.
+    pub fn of(ring: &Ring, bytes: &[u8]) -> Self {
+        let backend = ring.backend().expect("a ring with a backend");
+        // Two halves of a word are read for each residue, and the last one may lie in the first of them.
+        let words = Away::any(backend, bytes.len().div_ceil(8) + 1);
+        let write = |number: usize| {
+            let first = number * PIECE;
+            let own = &bytes[first..bytes.len().min(first + PIECE)];
+            let mut piece = Buffer::any(own.len().div_ceil(8));
+            bytemuck::cast_slice_mut(&mut piece)[..own.len()].copy_from_slice(own);
+            piece
+                .iter_mut()
+                .for_each(|word| *word = u64::from_le(*word));
+            backend.write(words.at(first / 8).address(), &piece);
+        };
+        let pieces = 0..bytes.len().div_ceil(PIECE);
+        pieces.into_par_iter().for_each(write);
+        Self {
+            bytes: bytes.len(),
+            words,
+        }
+    }
+
+    /// The place of the first byte.
+    pub fn at(&self) -> At<'_> {
+        self.words.at(0)
+    }
+
+    /// The number of bytes.
+    pub fn count(&self) -> usize {
+        self.bytes
     }
 }
 

@@ -28,8 +28,9 @@ mod xof;
 pub use automorphism::{Automorphism, SlotOrder};
 pub use away::permuted_away;
 pub use backend::{
-    At, AwayRows, Backend, ConversionNumbers, RowConversion, RowLift, RowProducts, RowStream,
-    RowSum, RowTransform, TurnedProducts, TurnedSymbol, Values, Watch, Wiper,
+    At, AwayBytes, AwayRows, Backend, ConversionNumbers, PackedRow, PackedRows, RowConversion,
+    RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts, TurnedSymbol, Values,
+    Watch, Wiper,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

@@ -40,7 +40,7 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 21] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 24] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
@@ -50,6 +50,21 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 21] = [
         "values in the order of their column",
         Arithmetic::Whole,
         &[("own[2] ? HALVES(own[2])[AT] : AT", "AT")],
+    ),
+    (
+        "a packed residue without its sign",
+        Arithmetic::Whole,
+        &[("if (source % 2) x = p - x;", "")],
+    ),
+    (
+        "a packed residue that ends with a half of a word",
+        Arithmetic::Whole,
+        &[("(u64)halves[1] << 32 | halves[0]", "halves[0]")],
+    ),
+    (
+        "a missing row of packed residues that is not zero",
+        Arithmetic::Whole,
+        &[("u64 x = 0;", "u64 x = 1;")],
     ),
     (
         "a residue as large as the prime's bits allow",

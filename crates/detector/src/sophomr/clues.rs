@@ -1,9 +1,10 @@
 //! The clues of one batch, by slot.
 
 use crate::BoundTo;
-use omr_protocol::clue::OFFSET_LEN;
+use omr_protocol::clue::{HEAD_BYTES, OFFSET_LEN, residue_bits};
 use omr_protocol::sophomr::{Params, ParamsSpec};
 use omr_protocol::{ClueParser, Placement};
+use omr_ring::{PackedRow, PackedRows};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -144,6 +145,29 @@ impl ClueBatch {
 
     pub(crate) fn coordinates(&self) -> &Coordinates {
         &self.coordinates
+    }
+
+    /// Returns the clues as they were posted, one after another.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns where the residues a of the clues in these slots are in [`ClueBatch::bytes`], with their signs.
+    pub(crate) fn packed_rows(&self, params: &Params, slots: &[usize]) -> PackedRows {
+        let spec = &params.spec().clue;
+        let row = |&slot: &usize| {
+            self.clue[slot].map(|clue| PackedRow {
+                first: clue as usize * self.clue_bytes + HEAD_BYTES,
+                is_negated: self.negated[slot],
+            })
+        };
+        let constant = spec.stands_for(0);
+        PackedRows {
+            bits: residue_bits(spec.posted_modulus()),
+            factor: spec.stands_for(1) - constant,
+            constant,
+            rows: slots.iter().map(row).collect(),
+        }
     }
 
     /// Copies the residues a of the clues in these slots, one row after another; zeros for slots without a usable clue.

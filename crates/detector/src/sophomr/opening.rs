@@ -6,11 +6,11 @@ use crate::{DetectorError, Progress};
 use omr_bgv::{Ciphertext, Evaluator, GaloisKey};
 use omr_opening::{
     BLOCKS_TOGETHER, BlockOfClues, ModuleCipher, NarrowKey, Narrowed, Opening, OpeningKeys,
-    PackingKey, PhaseValues, Place, Turned, narrow, open, pack,
+    PackingKey, PhaseValues, Place, Turned, narrow, open, pack, pack_placed,
 };
 use omr_protocol::clue::OFFSET_LEN;
 use omr_protocol::sophomr::{DetectionKey, EncryptedSecret, OpeningKey, Params, ParamsSpec};
-use omr_ring::{Eval, Poly};
+use omr_ring::{AwayBytes, Eval, PackedRows, Poly};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -99,15 +99,14 @@ fn packed(
     clues: &ClueBatch,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Narrowed>>, DetectorError> {
+    let bytes = keys[0].packing.place(clues.bytes());
     let blocks: Vec<usize> = (0..opening.blocks()).collect();
     let packed_blocks: Vec<Vec<Vec<Narrowed>>> = blocks
         .par_chunks(BLOCKS_TOGETHER)
         .with_max_len(1)
         .map(|numbers| {
             check_stopped(progress)?;
-            let of_block = |&number: &usize| block_of(params, opening, clues, number);
-            let own: Vec<BlockOfClues> = numbers.iter().map(of_block).collect();
-            let packed = packed_together(&own, opening, keys);
+            let packed = packed_together(params, opening, keys, clues, bytes.as_ref(), numbers);
             progress.advance(numbers.len() as u64);
             Ok(packed)
         })
@@ -121,52 +120,82 @@ fn packed(
     Ok(coordinates)
 }
 
-/// Returns the clues of a block, with their signs, in the order of its coefficients.
-fn block_of(params: &Params, opening: &Opening, clues: &ClueBatch, block: usize) -> BlockOfClues {
-    let width = params.spec().clue.n;
+/// Returns the clues of a block, with their signs, in the order of its coefficients. `a` returns the residues a of the
+/// clues in slots.
+fn block_of<A>(
+    params: &Params,
+    opening: &Opening,
+    clues: &ClueBatch,
+    block: usize,
+    a: impl Fn(&[usize]) -> A,
+) -> BlockOfClues<A> {
     let places = (0..opening.spec().n).map(|coefficient| Place { block, coefficient });
     let slots: Vec<usize> = places.map(|place| opening.slot(place)).collect();
-    let mut a = vec![0; slots.len() * width];
-    clues.rows_into(params, &slots, &mut a);
-    let coordinates = clues.coordinates();
-    let of = |values: &Vec<u32>| slots.iter().map(|&slot| values[slot]).collect();
-    let rows = |rows: &Vec<[u32; OFFSET_LEN]>| slots.iter().flat_map(|&slot| rows[slot]).collect();
-    let mut block = BlockOfClues {
-        a,
-        b: coordinates.b.iter().map(of).collect(),
-        extra: coordinates.rows.iter().map(rows).collect(),
-    };
-    let negated = |&y: &usize| clues.is_negated(slots[y]);
     let (modulus, q) = (params.spec().clue.modulus(), params.spec().clue.q);
-    for y in (0..slots.len()).filter(negated) {
-        negate(&mut block, modulus as u32, q as u32, y);
-    }
-    block
-}
-
-/// Negates the clue of coefficient y: its residues modulo `modulus` and its rows modulo `q`.
-fn negate(block: &mut BlockOfClues, modulus: u32, q: u32, y: usize) {
-    let messages = block.b[0].len();
-    let negate = |q: u32, rows: &mut [u32]| {
-        let width = rows.len() / messages;
-        for x in &mut rows[y * width..][..width] {
-            *x = if *x == 0 { 0 } else { q - *x };
-        }
+    let b = |values: &Vec<u32>| {
+        let mut own: Vec<u32> = slots.iter().map(|&slot| values[slot]).collect();
+        negate(&mut own, modulus, clues, &slots);
+        own
     };
-    let residues = [&mut block.a].into_iter().chain(&mut block.b);
-    residues.for_each(|rows| negate(modulus, rows));
-    block.extra.iter_mut().for_each(|rows| negate(q, rows));
+    let extra = |rows: &Vec<[u32; OFFSET_LEN]>| {
+        let mut own: Vec<u32> = slots.iter().flat_map(|&slot| rows[slot]).collect();
+        negate(&mut own, q, clues, &slots);
+        own
+    };
+    let coordinates = clues.coordinates();
+    BlockOfClues {
+        a: a(&slots),
+        b: coordinates.b.iter().map(b).collect(),
+        extra: coordinates.rows.iter().map(extra).collect(),
+    }
 }
 
-/// Returns the packed and narrowed clues of blocks, coordinate by coordinate.
+/// Returns the residues a of the clues in slots, with their signs, row by row.
+fn residues(params: &Params, clues: &ClueBatch, slots: &[usize]) -> Vec<u32> {
+    let spec = &params.spec().clue;
+    let mut a = vec![0; slots.len() * spec.n];
+    clues.rows_into(params, slots, &mut a);
+    negate(&mut a, spec.modulus(), clues, slots);
+    a
+}
+
+/// Negates, modulo `q`, the rows of slots whose clues are negated.
+fn negate(rows: &mut [u32], q: u64, clues: &ClueBatch, slots: &[usize]) {
+    let (width, q) = (rows.len() / slots.len(), q as u32);
+    for (row, &slot) in rows.chunks_mut(width).zip(slots) {
+        if clues.is_negated(slot) {
+            row.iter_mut()
+                .for_each(|x| *x = if *x == 0 { 0 } else { q - *x });
+        }
+    }
+}
+
+/// Returns the packed and narrowed clues of blocks, coordinate by coordinate. `bytes` are those of the clues in the memory
+/// of a backend that packs them.
 fn packed_together(
-    blocks: &[BlockOfClues],
+    params: &Params,
     opening: &Opening,
     keys: &[&OpeningKey],
+    clues: &ClueBatch,
+    bytes: Option<&AwayBytes>,
+    blocks: &[usize],
 ) -> Vec<Vec<Narrowed>> {
     let (packing, narrowing): (Vec<&PackingKey>, Vec<&NarrowKey>) =
         keys.iter().map(|key| (&key.packing, &key.narrow)).unzip();
-    let packed = pack(opening, &packing, blocks);
+    let packed = match bytes {
+        None => {
+            let a = |slots: &[usize]| residues(params, clues, slots);
+            let block = |&block: &usize| block_of(params, opening, clues, block, a);
+            let own: Vec<BlockOfClues> = blocks.iter().map(block).collect();
+            pack(opening, &packing, &own)
+        }
+        Some(bytes) => {
+            let a = |slots: &[usize]| clues.packed_rows(params, slots);
+            let block = |&block: &usize| block_of(params, opening, clues, block, a);
+            let own: Vec<BlockOfClues<PackedRows>> = blocks.iter().map(block).collect();
+            pack_placed(opening, &packing, bytes, &own)
+        }
+    };
     let narrowed = |block: &Vec<ModuleCipher>| {
         let coordinates = block.iter();
         coordinates
@@ -181,9 +210,23 @@ mod tests {
     use super::*;
     use omr_protocol::{Clue, Placement};
 
+    /// Returns a residue of packed rows, modulo q.
+    fn unpacked(bytes: &[u8], packed: &PackedRows, row: usize, residue: usize, q: u32) -> u32 {
+        let Some(own) = packed.rows[row] else {
+            return 0;
+        };
+        let bits = packed.bits as usize;
+        let first = 8 * own.first + bits * residue;
+        let bit = |at: usize| u32::from(bytes[at / 8] >> (at % 8) & 1);
+        let x = (0..bits).map(|i| bit(first + i) << i).sum::<u32>();
+        let x = packed.factor * x + packed.constant;
+        if own.is_negated { (q - x) % q } else { x }
+    }
+
     /// The residues of a block equal those of the clues in its slots, with the signs of the placement.
     #[test]
     fn blocks_hold_clues_with_their_signs() {
+        const UNUSABLE: usize = 5;
         let params = &*Params::named("insecure-tiny-v4").unwrap();
         let (spec, opening) = (&params.spec().clue, &params.opening);
         let (q, posted) = (spec.modulus() as u32, spec.posted_modulus() as u32);
@@ -194,34 +237,44 @@ mod tests {
             b: vec![w as u32, 0],
         };
         let clues: Vec<Clue> = (0..params.slots()).map(clue).collect();
-        let bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params.clue)).collect();
+        let mut bytes: Vec<Vec<u8>> = clues.iter().map(|c| c.to_bytes(&params.clue)).collect();
+        bytes[UNUSABLE][0] = 0;
         let placement = Placement::new(&[4; 32], 0, params.slots());
         let batch = ClueBatch::new(params, &placement, bytes.concat(), bytes[0].len());
+        assert_eq!(batch.unusable(), 1);
         let negated = placement.negated();
-        let sign = |slot: usize, posted: u32| match (negated[slot], spec.stands_for(posted)) {
-            (true, x) => (q - x) % q,
-            (false, x) => x,
-        };
-        for number in [0, opening.blocks() - 1] {
-            let block = block_of(params, opening, &batch, number);
+        let sign = |slot: usize, x: u32| if negated[slot] { (q - x) % q } else { x };
+        for number in 0..opening.blocks() {
+            let here = |slots: &[usize]| residues(params, &batch, slots);
+            let packed = |slots: &[usize]| batch.packed_rows(params, slots);
+            let block = block_of(params, opening, &batch, number, here);
+            let packed = block_of(params, opening, &batch, number, packed);
+            assert_eq!([&packed.b, &packed.extra], [&block.b, &block.extra]);
             for y in 0..opening.spec().n {
                 let place = Place {
                     block: number,
                     coefficient: y,
                 };
                 let slot = opening.slot(place);
-                let clue = &clues[placement.messages()[slot] as usize];
-                let row = block.a[y * spec.n..][..spec.n].iter();
-                assert!(
-                    row.eq(clue
-                        .a
-                        .iter()
-                        .map(|&x| sign(slot, x))
-                        .collect::<Vec<_>>()
-                        .iter())
-                );
-                assert_eq!(block.b[0][y], sign(slot, clue.b[0]));
-                assert_eq!(block.b[1][y], sign(slot, 0));
+                let message = placement.messages()[slot] as usize;
+                let (a, b) = match message {
+                    UNUSABLE => (vec![0; spec.n], [params.nobody(); 2]),
+                    _ => {
+                        let clue = &clues[message];
+                        let of = |&x: &u32| spec.stands_for(x);
+                        (
+                            clue.a.iter().map(of).collect(),
+                            [of(&clue.b[0]), of(&clue.b[1])],
+                        )
+                    }
+                };
+                for (i, x) in a.into_iter().enumerate() {
+                    let expected = sign(slot, x);
+                    assert_eq!(block.a[y * spec.n + i], expected);
+                    let found = unpacked(batch.bytes(), &packed.a, y, i, q);
+                    assert_eq!(found, expected);
+                }
+                assert_eq!([block.b[0][y], block.b[1][y]], b.map(|x| sign(slot, x)));
             }
         }
     }

@@ -10,7 +10,9 @@
 //! share of the modulus, in the random-oracle model. A bound clue is a plain clue plus a public offset, and so it is as
 //! private.
 
-use super::{Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, residue_bits, write_residues};
+use super::{
+    Clue, ClueError, ClueKey, ClueParser, HASH_BOUND, HEAD_BYTES, residue_bits, write_residues,
+};
 use crate::ClueParams;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use omr_marks::{publish, published};
@@ -20,8 +22,6 @@ use rand_core::Rng;
 /// Number of residues of an address's `w` and of each row of `h`.
 pub const OFFSET_LEN: usize = 8;
 
-/// Bytes in front of the residues: kind and parameter tag.
-const HEAD: usize = 5;
 /// Bytes of the one-time key.
 const KEY_BYTES: usize = 32;
 /// Bytes of the signature.
@@ -263,7 +263,7 @@ fn split<'a>(params: &ClueParams, clue: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     assert_eq!(clue.len(), BoundClue::bytes(params), "a bound clue");
     // Dimensions are multiples of eight, so a ends at a byte boundary.
     let packed = params.spec().n * residue_bits(params.spec().posted_modulus()) as usize / 8;
-    clue[HEAD..].split_at(packed)
+    clue[HEAD_BYTES..].split_at(packed)
 }
 
 fn hash(params: &ClueParams, to: Binding, a: &[u8], key: &[u8]) -> [u8; 32] {

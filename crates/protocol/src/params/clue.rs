@@ -161,7 +161,7 @@ impl ClueSpec {
         }
     }
 
-    /// Returns the value, modulo [`ClueSpec::modulus`], that a posted residue stands for.
+    /// Returns the value, modulo [`ClueSpec::modulus`], that a posted residue stands for: a multiple of it plus a constant.
     pub fn stands_for(&self, posted: u32) -> u32 {
         match self.posting {
             Posting::Halved => 4 * posted + 1,

@@ -9,11 +9,11 @@ use omr_client::sophomr::Keys;
 use omr_cuda::{Arithmetic, BatchRings, CudaRing, Emulated};
 use omr_detector::sophomr::{BackendEngine, Detector, Output, digests};
 use omr_detector::{DetectorError, MessageSource, Messages, Progress, Quiet};
-use omr_opening::{BlockOfClues, ModuleCipher, PackingKey, pack, packing_secret};
-use omr_protocol::clue::OFFSET_LEN;
+use omr_opening::{BlockOfClues, ModuleCipher, PackingKey, pack, pack_placed, packing_secret};
+use omr_protocol::clue::{OFFSET_LEN, residue_bits, write_residues};
 use omr_protocol::sophomr::{DigestPlan, Params};
 use omr_protocol::{ClueKey, ClueKind, SEED_BYTES, Sealing};
-use omr_ring::uniform_ternary;
+use omr_ring::{PackedRow, PackedRows, uniform_ternary};
 use omr_rlwe::MaskSeed;
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -84,6 +84,39 @@ fn digested_by(params: &Arc<Params>, clues: ClueKind, arithmetic: Arithmetic, co
     }
 }
 
+/// Returns the same clues with their residues a, modulo q, packed at the end of `bytes`; those of every other message are
+/// negated.
+fn packed_block(
+    clues: &BlockOfClues,
+    q: u64,
+    width: usize,
+    bytes: &mut Vec<u8>,
+) -> BlockOfClues<PackedRows> {
+    let row = |(y, row): (usize, &[u32])| {
+        let (first, is_negated) = (bytes.len(), y % 2 == 1);
+        let signed = |&x: &u32| {
+            if is_negated {
+                (q as u32 - x) % q as u32
+            } else {
+                x
+            }
+        };
+        let residues: Vec<u32> = row.iter().map(signed).collect();
+        write_residues(q, residues.iter(), bytes);
+        Some(PackedRow { first, is_negated })
+    };
+    BlockOfClues {
+        a: PackedRows {
+            bits: residue_bits(q),
+            factor: 1,
+            constant: 0,
+            rows: clues.a.chunks(width).enumerate().map(row).collect(),
+        },
+        b: clues.b.clone(),
+        extra: clues.extra.clone(),
+    }
+}
+
 /// Compares packed clues of two recipients at full size, whose ring of packing machines support. Insecure sets have a
 /// smaller one.
 #[test]
@@ -125,20 +158,30 @@ fn packed_clues_are_those_of_the_processor() {
         };
         let blocks: Vec<BlockOfClues> = (0..3).map(block).collect();
         let watch = away.watch();
-        let packed = |keys: &[PackingKey]| pack(opening, &keys.iter().collect::<Vec<_>>(), &blocks);
-        let (expected, found) = (packed(&here), packed(&there));
+        let [keys_here, keys_there] = [&here, &there].map(|keys| keys.iter().collect::<Vec<_>>());
+        let mut bytes = Vec::new();
+        let packed = |clues| packed_block(clues, shape.q, shape.n, &mut bytes);
+        let packed: Vec<BlockOfClues<PackedRows>> = blocks.iter().map(packed).collect();
+        assert!(here[0].place(&bytes).is_none());
+        let bytes = there[0].place(&bytes).unwrap();
+        let expected = pack(opening, &keys_here, &blocks);
+        let found = [
+            pack(opening, &keys_there, &blocks),
+            pack_placed(opening, &keys_there, &bytes, &packed),
+        ];
         assert_eq!(watch.failure(), None);
-        assert_eq!(found.len(), blocks.len());
-        for (expected, found) in expected.iter().flatten().zip(found.iter().flatten()) {
-            let rows = |ct: &ModuleCipher| [&ct.masks[..], &ct.bodies].concat();
-            let [expected, found] = [expected, found].map(rows);
-            assert_eq!(expected.len(), opening.spec().packing_rank + here.len());
-            assert!(
-                expected
-                    .iter()
-                    .map(|row| &row[..])
-                    .eq(found.iter().map(|row| &row[..]))
-            );
+        let words = |ct: &ModuleCipher| {
+            let rows = ct.masks.iter().chain(&ct.bodies);
+            rows.map(|row| row.to_vec()).collect::<Vec<_>>()
+        };
+        let all = |packed: &[Vec<ModuleCipher>]| -> Vec<Vec<Vec<u64>>> {
+            packed.iter().flatten().map(words).collect()
+        };
+        let expected = all(&expected);
+        assert_eq!(expected.len(), blocks.len() * shape.coordinates);
+        assert_eq!(expected[0].len(), opening.spec().packing_rank + here.len());
+        for found in found {
+            assert!(expected == all(&found));
         }
     }
 }
