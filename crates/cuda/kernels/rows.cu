@@ -38,6 +38,13 @@ KERNEL(permute, THREADS) {
   END
 }
 
+/* x, at most p, centred modulo p, as a residue. */
+DEVICE u64 lifted(struct prime m, u64 p, u64 x) {
+  /* A multiple of q above p. */
+  const u64 raised = m.q * (p / m.q + 1);
+  return reduced(m, x > p / 2 ? x + (raised - p) : x);
+}
+
 /* call: 0 primes, 1 p, 2 halves from one coefficient to the next; then for each row: prime, coefficients, 0 or the places
  * of the coefficients as halves, to. */
 KERNEL(lift, THREADS) {
@@ -46,9 +53,7 @@ KERNEL(lift, THREADS) {
   const u64 p = call[1], step = call[2];
   PHASE
     const u64 x = HALVES(own[1])[step * (own[2] ? HALVES(own[2])[AT] : AT)];
-    /* Centred, then raised by a multiple of q above p. */
-    const u64 raised = m.q * (p / m.q + 1);
-    WORDS(own[3])[AT] = reduced(m, x > p / 2 ? x + (raised - p) : x);
+    WORDS(own[3])[AT] = lifted(m, p, x);
   END
 }
 
@@ -177,14 +182,14 @@ KERNEL(draw, THREADS) {
 /* Columns of packed residues, which begin at any bit. Both halves of a word from there on lie in the packed bytes' buffer.
  *
  * call: 0 primes, 1 p, 2 packed bytes, 3 bits of a residue, 4 factor and 5 constant that make a residue modulo p of it,
- * 6 place of the sources; then for each row: prime, number of its residue in a source, to. For each coefficient a source:
- * twice the number of its first bit, and one more if it is negated; or MISSING. */
+ * 6 place of the sources; then for each row: prime, number of its residue in a source, number of its first source, to. For
+ * each coefficient a source: twice the number of its first bit, and one more if it is negated; or MISSING. */
 KERNEL(unpack, THREADS) {
-  const u64 *own = call + 7 + 3 * (u64)ROW;
+  const u64 *own = call + 7 + 4 * (u64)ROW;
   const struct prime m = prime_at(call[0], own[0]);
   const u64 p = call[1], bits = call[3];
   PHASE
-    const u64 source = call[call[6] + AT];
+    const u64 source = call[call[6] + own[2] + AT];
     u64 x = 0;
     if (source != MISSING) {
       const u64 first = source / 2 + bits * own[1];
@@ -195,8 +200,7 @@ KERNEL(unpack, THREADS) {
       HOLDS(x < p, "a residue of a packed one");
       if (source % 2) x = p - x;
     }
-    /* Centred and raised as by lift; p becomes 0. */
-    const u64 raised = m.q * (p / m.q + 1);
-    WORDS(own[2])[AT] = reduced(m, x > p / 2 ? x + (raised - p) : x);
+    /* p becomes 0. */
+    WORDS(own[3])[AT] = lifted(m, p, x);
   END
 }

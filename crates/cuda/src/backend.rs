@@ -439,14 +439,19 @@ impl Backend for CudaRing {
     }
 
     fn unpack(&self, p: u32, bytes: &AwayBytes, packed: &PackedRows, rows: &[RowLift<'_>]) {
-        assert_eq!(packed.rows.len(), self.n, "a row for each coefficient");
         assert!((1..=32).contains(&packed.bits), "residues of 1 to 32 bits");
-        let last = rows.iter().map(|row| row.polynomial).max().unwrap_or(0);
-        let bits = 8 * bytes.count();
-        let own = packed.bits as usize * (last + 1);
-        let ends = packed.rows.iter().flatten().map(|row| 8 * row.first + own);
-        assert!(ends.max() <= Some(bits), "rows within the bytes");
-        let call = calls::unpacked(self.tables[0], p, bytes, packed, rows);
+        let columns = packed.rows.len() / self.n * packed.width;
+        assert!(
+            rows.iter().all(|row| row.polynomial < columns),
+            "columns of the matrices"
+        );
+        let bits = packed.bits as usize * packed.width;
+        let ends = packed.rows.iter().flatten().map(|row| 8 * row.first + bits);
+        assert!(
+            ends.max() <= Some(8 * bytes.count()),
+            "rows within the bytes"
+        );
+        let call = calls::unpacked(self.tables[0], p, self.n, bytes, packed, rows);
         self.launch(Kernel::Unpack, self.words(rows.len(), THREADS), &call);
     }
 

@@ -232,15 +232,18 @@ pub(crate) fn lifts_of(primes: u64, coefficients: &Coefficients, rows: &[[u64; 4
 pub(crate) fn unpacked(
     primes: u64,
     p: u32,
+    n: usize,
     bytes: &AwayBytes,
     packed: &PackedRows,
     rows: &[RowLift<'_>],
 ) -> Vec<u64> {
     let mut call = vec![primes, p.into(), bytes.at().address()];
     call.extend([packed.bits, packed.factor, packed.constant].map(u64::from));
-    call.push((7 + 3 * rows.len()) as u64);
+    call.push((7 + 4 * rows.len()) as u64);
     for row in rows {
-        call.extend([row.prime as u64, row.polynomial as u64, row.to.address()]);
+        let (matrix, column) = (row.polynomial / packed.width, row.polynomial % packed.width);
+        call.extend([row.prime, column, n * matrix].map(|x| x as u64));
+        call.push(row.to.address());
     }
     let source = |row: &PackedRow| 2 * 8 * row.first as u64 + u64::from(row.is_negated);
     let sources = packed.rows.iter();

@@ -337,18 +337,19 @@ fn unpacked(pair: &mut Pair, bits: u32) -> Result<(), CheckError> {
     };
     let packed = PackedRows {
         bits,
+        width: WIDTH,
         factor: FACTOR,
         constant,
-        rows: (0..n).map(&mut row).collect(),
+        rows: (0..2 * n).map(&mut row).collect(),
     };
     // As small as residues allow: half of them are above its half.
     let p = FACTOR << bits;
     let away_bytes = AwayBytes::of(&pair.away, &bytes);
     let backend = pair.away.backend().expect("a ring on a machine");
-    for polynomial in [0, 3, WIDTH - 1] {
+    for [matrix, column] in [[0, 0], [0, 3], [0, WIDTH - 1], [1, 2]] {
         let away = Poly::<Coeff>::scratch(&pair.away, &basis);
         let lift = |&prime: &usize| RowLift {
-            polynomial,
+            polynomial: WIDTH * matrix + column,
             prime,
             to: away.at(prime),
         };
@@ -361,13 +362,13 @@ fn unpacked(pair: &mut Pair, bits: u32) -> Result<(), CheckError> {
             let Some(row) = row else {
                 return 0;
             };
-            let first = 8 * row.first + bits as usize * polynomial;
+            let first = 8 * row.first + bits as usize * column;
             let x: i64 = (0..bits as usize).map(|i| bit(first + i) << i).sum();
             let x = i64::from(FACTOR) * x + i64::from(constant);
             let x = if row.is_negated { p - x } else { x };
             if x > p / 2 { x - p } else { x }
         };
-        let values: Vec<i64> = packed.rows.iter().map(value).collect();
+        let values: Vec<i64> = packed.rows[n * matrix..][..n].iter().map(value).collect();
         let mut here = Poly::<Coeff>::zero(&pair.here, &basis);
         for (limb, &id) in basis.ids().iter().enumerate() {
             for (to, &x) in here.row_mut(limb).iter_mut().zip(&values) {

@@ -4,7 +4,8 @@ use crate::module::{KeyRows, ModuleCipher};
 use crate::packing::ciphers;
 use crate::{BlockOfClues, Opening};
 use omr_ring::{
-    AlignedVec, At, AwayBytes, AwayRows, Backend, Ring, RowLift, RowProducts, RowTransform,
+    AlignedVec, At, AwayBytes, AwayRows, Backend, PackedRows, Ring, RowLift, RowProducts,
+    RowTransform,
 };
 
 /// The number of the only prime of the ring of packing.
@@ -49,21 +50,18 @@ impl AwayKey {
     }
 }
 
-/// Returns what [`pack`](crate::pack) does, for keys in one backend's memory. `lift` writes columns of residues a modulo p
-/// to the ring of packing.
-pub(crate) fn pack_away<A>(
+/// Returns what [`pack_placed`](crate::pack_placed) does.
+pub(crate) fn pack_away(
     opening: &Opening,
     keys: &[&AwayKey],
     extra: usize,
-    blocks: &[BlockOfClues<A>],
-    lift: impl Fn(&dyn Backend, u32, &A, &[RowLift<'_>]),
+    bytes: &AwayBytes,
+    blocks: &[BlockOfClues<PackedRows>],
 ) -> Vec<Vec<ModuleCipher>> {
     let first = keys[0];
     let (ring, rank, coordinates) = (&first.ring, first.rank, opening.clue().coordinates);
-    let columns: Vec<AwayRows> = blocks
-        .iter()
-        .map(|clues| columns(opening, first, extra, clues, &lift))
-        .collect();
+    let columns = columns(opening, first, extra, bytes, blocks);
+    let of_columns = opening.clue().n + coordinates * extra;
     // Block by block, for each coordinate the sums of masks, then of each key's bodies.
     let parts = rank + keys.len();
     let of_block = coordinates * parts;
@@ -71,7 +69,7 @@ pub(crate) fn pack_away<A>(
     let meetings = meetings(opening, extra);
     for number in 0..meetings[0].len().div_ceil(PRODUCTS) {
         let mut products = Vec::new();
-        for (block, columns) in columns.iter().enumerate() {
+        for block in 0..blocks.len() {
             for (coordinate, met) in meetings.iter().enumerate() {
                 let met = met.chunks(PRODUCTS).nth(number).expect("as many in each");
                 for part in 0..parts {
@@ -79,7 +77,8 @@ pub(crate) fn pack_away<A>(
                         None => first.mask(row, part),
                         Some(key) => keys[key].body(row),
                     };
-                    let pair = |met: &Meeting| (columns.at(met.column), key_row(met.row));
+                    let column = |met: &Meeting| columns.at(block * of_columns + met.column);
+                    let pair = |met: &Meeting| (column(met), key_row(met.row));
                     products.push(RowProducts {
                         prime: PRIME,
                         to: sums.at(block * of_block + coordinate * parts + part),
@@ -96,7 +95,8 @@ pub(crate) fn pack_away<A>(
     first.backend().inverse(&inverses);
     let words = sums.to_words();
     let mut rows = words.chunks(ring.n()).map(AlignedVec::from);
-    let ciphers = |clues: &BlockOfClues<A>| ciphers(opening, &clues.b, keys.len(), &mut rows);
+    let ciphers =
+        |clues: &BlockOfClues<PackedRows>| ciphers(opening, &clues.b, keys.len(), &mut rows);
     blocks.iter().map(ciphers).collect()
 }
 
@@ -124,35 +124,45 @@ fn meetings(opening: &Opening, extra: usize) -> Vec<Vec<Meeting>> {
     (0..shape.coordinates).map(of).collect()
 }
 
-/// Returns the columns of a block in the evaluation domain: those of a, then of each coordinate's extra residues.
-fn columns<A>(
+/// Returns the columns of blocks in the evaluation domain, block by block: those of a, then of each coordinate's extra
+/// residues.
+fn columns(
     opening: &Opening,
     key: &AwayKey,
     extra: usize,
-    clues: &BlockOfClues<A>,
-    lift: &impl Fn(&dyn Backend, u32, &A, &[RowLift<'_>]),
+    bytes: &AwayBytes,
+    blocks: &[BlockOfClues<PackedRows>],
 ) -> AwayRows {
-    let p = u32::try_from(opening.clue().q).expect("residues of 32 bits");
-    let (width, backend) = (opening.clue().n, key.backend());
-    let of_extra = if extra > 0 { &clues.extra[..] } else { &[] };
-    let count = width + extra * of_extra.len();
-    let columns = AwayRows::any(&key.ring, count);
+    let (shape, n, backend) = (opening.clue(), opening.spec().n, key.backend());
+    let p = u32::try_from(shape.q).expect("residues of 32 bits");
+    let of_extra = shape.coordinates * extra;
+    let of_block = shape.n + of_extra;
+    let columns = AwayRows::any(&key.ring, blocks.len() * of_block);
+    // The columns of each block from number `first` on.
     let rows = |first: usize, width: usize| -> Vec<RowLift<'_>> {
-        let row = |polynomial| RowLift {
+        let row = |polynomial: usize| RowLift {
             polynomial,
             prime: PRIME,
-            to: columns.at(first + polynomial),
+            to: columns.at(polynomial / width * of_block + first + polynomial % width),
         };
-        (0..width).map(row).collect()
+        (0..blocks.len() * width).map(row).collect()
+    };
+    let of_blocks = blocks.iter().flat_map(|block| &block.a.rows);
+    let packed = PackedRows {
+        rows: of_blocks.copied().collect(),
+        ..blocks[0].a
     };
     // Centred: the errors of the key grow with the residues.
-    lift(backend, p, &clues.a, &rows(0, width));
-    for (number, matrix) in of_extra.iter().enumerate() {
-        backend.lift_columns(p, matrix, &rows(width + extra * number, extra));
+    backend.unpack(p, bytes, &packed, &rows(0, shape.n));
+    if extra > 0 {
+        let matrices = || blocks.iter().flat_map(|block| &block.extra);
+        let row = |y: usize| matrices().flat_map(move |matrix| &matrix[y * extra..][..extra]);
+        let matrix: Vec<u32> = (0..n).flat_map(row).copied().collect();
+        backend.lift_columns(p, &matrix, &rows(shape.n, of_extra));
     }
-    let rows: Vec<_> = (0..count)
+    let transforms: Vec<_> = (0..blocks.len() * of_block)
         .map(|row| RowTransform::in_place(PRIME, columns.at(row)))
         .collect();
-    backend.forward(&rows);
+    backend.forward(&transforms);
     columns
 }

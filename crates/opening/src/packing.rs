@@ -5,9 +5,7 @@ use crate::away::{AwayKey, pack_away};
 use crate::module::{
     KeyRows, ModuleCipher, ModuleSecret, Rows, add_products, add_shifted_products,
 };
-use omr_ring::{
-    AlignedVec, AwayBytes, Backend, Eval, NarrowGaussian, PackedRows, Poly, Ring, RowLift,
-};
+use omr_ring::{AlignedVec, AwayBytes, Eval, NarrowGaussian, PackedRows, Poly, Ring};
 use omr_rlwe::{MaskSeed, Masks};
 use rand_core::CryptoRng;
 
@@ -174,12 +172,6 @@ pub fn pack(
         assert_eq!(clues.b.len(), shape.coordinates, "coordinates");
     }
     let extra = keys[0].extra;
-    if let Some(away) = away(keys) {
-        let lift = |backend: &dyn Backend, p, a: &Vec<u32>, rows: &[RowLift<'_>]| {
-            backend.lift_columns(p, a, rows);
-        };
-        return pack_away(opening, &away, extra, blocks, lift);
-    }
     let rows = Rows::new(keys.iter().map(|key| &key.rows), spec.packing_rank);
     let parts = rows.parts();
     // Block by block, for each coordinate the sums of masks, then of each key's bodies.
@@ -230,23 +222,17 @@ pub fn pack(
 
 /// Returns what [`pack`] does, for clues whose residues a are packed in bytes of [`PackingKey::place`].
 ///
-/// Shape:  as [`pack`].   Panics: as [`pack`]; unless all keys are in one backend's memory.
+/// Shape: as [`pack`]. Panics: as [`pack`]; unless all keys are in one backend's memory.
 pub fn pack_placed(
     opening: &Opening,
     keys: &[&PackingKey],
     bytes: &AwayBytes,
     blocks: &[BlockOfClues<PackedRows>],
 ) -> Vec<Vec<ModuleCipher>> {
-    let lift = |backend: &dyn Backend, p, a: &PackedRows, rows: &[RowLift<'_>]| {
-        backend.unpack(p, bytes, a, rows);
-    };
-    let away = away(keys).expect("keys in a backend's memory");
-    pack_away(opening, &away, keys[0].extra, blocks, lift)
-}
-
-/// Returns the keys in a backend's memory, if all are there.
-fn away<'a>(keys: &[&'a PackingKey]) -> Option<Vec<&'a AwayKey>> {
-    keys.iter().map(|key| key.away.as_ref()).collect()
+    let own = keys.iter().map(|key| key.away.as_ref());
+    let away: Option<Vec<&AwayKey>> = own.collect();
+    let away = away.expect("keys in a backend's memory");
+    pack_away(opening, &away, keys[0].extra, bytes, blocks)
 }
 
 /// Returns the ciphertexts of a block, coordinate by coordinate, from the next sums of products: those of masks, then of

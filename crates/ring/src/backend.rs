@@ -81,10 +81,10 @@ pub trait Backend: Send + Sync {
     /// Interpolates values modulo p and writes the polynomials, with coefficients lifted to `(-p/2, p/2]`, modulo the
     /// primes of rows.
     fn interpolate(&self, values: &Values<'_>, rows: &[RowLift<'_>]);
-    /// Writes columns of a matrix with packed residues modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows. Columns
-    /// are the polynomials of [`RowLift`].
+    /// Writes columns of matrices with packed residues modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
+    /// Columns, matrix by matrix, are the polynomials of [`RowLift`].
     ///
-    /// Panics: unless `packed` has as many rows as the ring's dimension, all within `bytes`.
+    /// Panics: if a column or a row of residues is not there.
     fn unpack(&self, p: u32, bytes: &AwayBytes, packed: &PackedRows, rows: &[RowLift<'_>]);
 
     /// Fills rows with uniform residues.
@@ -260,17 +260,19 @@ impl Values<'_> {
     }
 }
 
-/// The rows of a matrix whose residues are packed in bytes without gaps, least significant bit first. A packed x stands for
+/// The rows of matrices whose residues are packed in bytes without gaps, least significant bit first. A packed x stands for
 /// the residue `factor x + constant`, which is below its modulus.
 #[derive(Clone, Debug)]
 pub struct PackedRows {
     /// Bits of a residue: 1 to 32.
     pub bits: u32,
+    /// Number of residues of a row.
+    pub width: usize,
     /// The factor.
     pub factor: u32,
     /// The constant.
     pub constant: u32,
-    /// Row by row; a row of zeros where there is none.
+    /// Row by row, as many of each matrix as the ring's dimension; a row of zeros where there is none.
     pub rows: Vec<Option<PackedRow>>,
 }
 

@@ -40,7 +40,7 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 24] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 25] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
@@ -50,6 +50,11 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 24] = [
         "values in the order of their column",
         Arithmetic::Whole,
         &[("own[2] ? HALVES(own[2])[AT] : AT", "AT")],
+    ),
+    (
+        "packed residues of the first matrix only",
+        Arithmetic::Whole,
+        &[("call[call[6] + own[2] + AT]", "call[call[6] + AT]")],
     ),
     (
         "a packed residue without its sign",

@@ -164,6 +164,7 @@ impl ClueBatch {
         let constant = spec.stands_for(0);
         PackedRows {
             bits: residue_bits(spec.posted_modulus()),
+            width: spec.n,
             factor: spec.stands_for(1) - constant,
             constant,
             rows: slots.iter().map(row).collect(),
