@@ -57,4 +57,13 @@ DEVICE u64 reduced_sum(struct prime m, struct sum s) {
   return fold(fold(times(m, s.high, wide) + lower(m, s.low), 2 * m.q), m.q);
 }
 
+/* Word `at` of a transform's ending, where the transform has x. The ending: where the sum is written, the transform's
+ * factor, a constant, number of terms; then for each term: factor, row. */
+DEVICE u64 ended(struct prime m, const u64 *ending, u64 at, u64 x) {
+  struct sum s = {ending[2], 0};
+  add_product(&s, x, ending[1]);
+  for (u64 i = 0; i < ending[3]; i++) add_product(&s, WORDS(ending[5 + 2 * i])[at], ending[4 + 2 * i]);
+  return reduced_sum(m, s);
+}
+
 #endif

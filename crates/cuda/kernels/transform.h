@@ -4,7 +4,7 @@
  * done with 16 of them, and NAME.
  *
  * call: 0 primes, 1 factors, 2 log2 rows, 3 log2 columns; then for each row of the grid
- *   prime, from, to, two words of the weight
+ *   prime, from, to, two words of an inverse transform's weight, or place of a forward transform's ending and 0
  * Factors of prime i begin at factor 2 n i: n of forward transforms, n of inverse ones, at m + b that of block b of a
  * level of m blocks. */
 #define CALL 4
@@ -62,10 +62,13 @@ KERNEL(NAME(forward_second), MOST) {
     forward16(m, OWN(v), factors, ((root + piece) << log_apart) + t, skipped);
     UNROLL for (u32 j = 0; j < 16; j++) tile[PADDED((piece << log_columns) + 16 * t + j)] = OWN(v)[j];
   END
+  const u64 *ending = call + own[3], first = (u64)16 * BLOCK << log_columns;
+  u64 *to = own[3] ? WORDS(ending[0]) + first : row;
   PHASE
     UNROLL for (u32 j = 0; j < 16; j++) {
       const u32 at = thread + (j << log_columns);
-      row[at] = residue(m, tile[PADDED(at)]);
+      const u64 x = residue(m, tile[PADDED(at)]);
+      to[at] = own[3] ? ended(m, ending, first + at, x) : x;
     }
   END
 }

@@ -5,7 +5,7 @@ use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
 use omr_ring::{
     At, AwayBytes, Backend, ConversionNumbers, Modulus, NttTable, PackedRows, Ring, RowConversion,
-    RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts, Values,
+    RowForwardSum, RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts, Values,
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -182,6 +182,13 @@ impl CudaRing {
         }
     }
 
+    /// Transforms rows to the evaluation domain.
+    fn launch_forward(&self, rows: usize, call: &[u64]) {
+        let kernels =
+            [Kernel::ForwardFirst, Kernel::ForwardSecond].map(|kernel| kernel(self.arithmetic));
+        self.transform(kernels, true, rows, call);
+    }
+
     /// Transforms rows to the coefficient domain modulo the primes of these tables.
     fn inverse_of(&self, tables: [u64; 2], rows: &[TransformWords]) {
         let call = calls::transforms(tables, self.logs(), rows);
@@ -317,9 +324,14 @@ impl Backend for CudaRing {
         // The rows of a prime share factors in the card's cache.
         words.sort_by_key(|[prime, ..]| *prime);
         let call = calls::transforms(self.tables, self.logs(), &words);
-        let kernels =
-            [Kernel::ForwardFirst, Kernel::ForwardSecond].map(|kernel| kernel(self.arithmetic));
-        self.transform(kernels, true, rows.len(), &call);
+        self.launch_forward(rows.len(), &call);
+    }
+
+    fn forward_sums(&self, rows: &[RowForwardSum<'_>]) {
+        let mut sorted: Vec<&RowForwardSum> = rows.iter().collect();
+        sorted.sort_by_key(|row| row.transform.prime);
+        let call = calls::forward_sums(self.tables, self.logs(), &sorted);
+        self.launch_forward(rows.len(), &call);
     }
 
     fn inverse(&self, rows: &[(RowTransform<'_>, u64)]) {

@@ -2,8 +2,8 @@
 
 use crate::Arithmetic;
 use omr_ring::{
-    AwayBytes, ConversionNumbers, Modulus, PackedRow, PackedRows, RowConversion, RowLift,
-    RowProducts, RowStream, RowSum, RowTransform, TurnedProducts,
+    AwayBytes, ConversionNumbers, Modulus, PackedRow, PackedRows, RowConversion, RowForwardSum,
+    RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts,
 };
 
 /// Returns `floor(2^64 w / q)`.
@@ -60,8 +60,8 @@ pub(crate) fn factors(arithmetic: Arithmetic, m: &Modulus, n: usize, root: u64) 
     words
 }
 
-/// A row that is transformed: its prime, where it lies, where its transform is written, and the factor by which this is
-/// multiplied, in the form that kernels use.
+/// A row that is transformed: its prime, where it lies, where its transform is written, and two words: for inverse
+/// transforms the factor by which this is multiplied, in the form that kernels use.
 pub(crate) type TransformWords = [u64; 5];
 
 /// Returns the words of a row that is transformed.
@@ -75,6 +75,28 @@ pub(crate) fn transform(row: &RowTransform<'_>, factor: [u64; 2]) -> TransformWo
 pub(crate) fn transforms(tables: [u64; 2], logs: [u32; 2], rows: &[TransformWords]) -> Vec<u64> {
     let mut call = vec![tables[0], tables[1], logs[0].into(), logs[1].into()];
     call.extend(rows.as_flattened());
+    call
+}
+
+/// Returns the argument of forward transforms that end in sums.
+pub(crate) fn forward_sums(
+    tables: [u64; 2],
+    logs: [u32; 2],
+    rows: &[&RowForwardSum<'_>],
+) -> Vec<u64> {
+    let mut endings = Vec::new();
+    let mut words = Vec::new();
+    for row in rows {
+        let place = 4 + 5 * rows.len() + endings.len();
+        words.push(transform(&row.transform, [place as u64, 0]));
+        let sum = &row.sum;
+        let terms = sum.terms.len() as u64;
+        endings.extend([sum.to.address(), row.factor, sum.constant, terms]);
+        let pairs = sum.terms.iter();
+        endings.extend(pairs.flat_map(|(factor, row)| [*factor, row.address()]));
+    }
+    let mut call = transforms(tables, logs, &words);
+    call.extend(endings);
     call
 }
 

@@ -53,6 +53,10 @@ pub trait Backend: Send + Sync {
     /// Transforms rows to the evaluation domain.
     fn forward(&self, rows: &[RowTransform<'_>]);
 
+    /// Transforms rows to the evaluation domain and adds sums to multiples of the transforms. A transform itself is lost
+    /// unless the sum takes its place.
+    fn forward_sums(&self, rows: &[RowForwardSum<'_>]);
+
     /// Transforms rows to the coefficient domain and multiplies each by its weight.
     fn inverse(&self, rows: &[(RowTransform<'_>, u64)]);
 
@@ -149,6 +153,17 @@ impl<'a> RowTransform<'a> {
             to: at,
         }
     }
+}
+
+/// A row that is transformed to the evaluation domain, and the sum to which the transform's multiple is added.
+#[derive(Clone, Debug)]
+pub struct RowForwardSum<'a> {
+    /// The row.
+    pub transform: RowTransform<'a>,
+    /// The factor of the transform, below the prime.
+    pub factor: u64,
+    /// The sum, modulo the same prime.
+    pub sum: RowSum<'a>,
 }
 
 /// `to = constant + sum_i c_i row_i` modulo a prime; `to` may be one of the rows.

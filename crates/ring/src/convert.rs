@@ -3,8 +3,8 @@
 use crate::parallel::*;
 use crate::update::Update;
 use crate::{
-    Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion, RowSum,
-    RowTransform,
+    Backend, Basis, Coeff, ConversionNumbers, Eval, Modulus, Poly, Ring, RowConversion,
+    RowForwardSum, RowSum, RowTransform,
 };
 
 /// Coefficients handled at a time, so that all source rows of the piece stay in the first-level
@@ -232,6 +232,9 @@ impl Switch {
         if self.dropped.is_empty() {
             return self.extend(ring, a);
         }
+        if let Some(backend) = ring.backend() {
+            return self.apply_all_away(ring, &**backend, &[a]).remove(0);
+        }
         let mut rest = Poly::<Coeff>::scratch(ring, &self.dropped);
         ring.update(&mut rest, |id| {
             Update::InverseOf(a.source(id), self.conversion.weight(id))
@@ -272,8 +275,7 @@ impl Switch {
             .iter()
             .map(|_| Poly::scratch(ring, &self.to))
             .collect();
-        let (mut inverse, mut groups) = (Vec::new(), Vec::new());
-        let (mut forward, mut sums) = (Vec::new(), Vec::new());
+        let (mut inverse, mut groups, mut forward) = (Vec::new(), Vec::new(), Vec::new());
         for ((&a, rest), out) in polys.iter().zip(&rest).zip(&out) {
             for &prime in self.dropped.ids() {
                 let (from, to) = (a.at(prime), rest.at(prime));
@@ -285,25 +287,27 @@ impl Switch {
                 to: self.to.ids().iter().map(|&id| out.at(id)).collect(),
             });
             for &prime in self.to.ids() {
-                let to = out.at(prime);
-                forward.push(RowTransform::in_place(prime, to));
+                let (m, to) = (ring.modulus(prime), out.at(prime));
+                let (mut factor, mut terms) = (1, Vec::new());
                 if a.basis().contains(prime) {
-                    let (m, c) = (ring.modulus(prime), self.kept_factor(ring, prime));
-                    sums.push(RowSum {
+                    factor = self.kept_factor(ring, prime);
+                    terms.push((m.neg(factor), a.at(prime)));
+                }
+                forward.push(RowForwardSum {
+                    transform: RowTransform::in_place(prime, to),
+                    factor,
+                    sum: RowSum {
                         prime,
                         to,
-                        terms: vec![(c, to), (m.neg(c), a.at(prime))],
+                        terms,
                         constant: 0,
-                    });
-                }
+                    },
+                });
             }
         }
         backend.inverse(&inverse);
         self.conversion.apply_away(backend, &groups);
-        backend.forward(&forward);
-        if !sums.is_empty() {
-            backend.combine(&sums);
-        }
+        backend.forward_sums(&forward);
         out
     }
 

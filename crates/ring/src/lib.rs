@@ -29,8 +29,8 @@ pub use automorphism::{Automorphism, SlotOrder};
 pub use away::permuted_away;
 pub use backend::{
     At, AwayBytes, AwayRows, Backend, ConversionNumbers, PackedRow, PackedRows, RowConversion,
-    RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts, TurnedSymbol, Values,
-    Watch, Wiper,
+    RowForwardSum, RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts,
+    TurnedSymbol, Values, Watch, Wiper,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

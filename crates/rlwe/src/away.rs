@@ -3,7 +3,7 @@
 
 use omr_ring::{
     At, Automorphism, Backend, Basis, Conversion, Eval, Modulus, Poly, Ring, RowConversion,
-    RowProducts, RowSum, RowTransform,
+    RowForwardSum, RowProducts, RowSum, RowTransform,
 };
 
 /// The digits of a polynomial over all primes of a key, in the evaluation domain.
@@ -163,13 +163,12 @@ impl Division<'_> {
             self.to,
             &delta,
         );
-        forward(backend, &delta);
         let mut sums = Vec::new();
         for ((kept, add), delta) in kept.iter().zip(&delta) {
             let sum = |&id: &usize| self.difference(ring, id, kept, *add, delta, &special);
             sums.extend(self.to.ids().iter().map(sum));
         }
-        backend.combine(&sums);
+        backend.forward_sums(&sums);
         drop(sums);
         let kept = kept.into_iter().map(|(kept, _)| kept);
         match self.image {
@@ -210,6 +209,7 @@ impl Division<'_> {
         }
     }
 
+    /// The difference of what is kept and the values of `delta`, divided.
     fn difference<'a>(
         &self,
         ring: &Ring,
@@ -218,22 +218,25 @@ impl Division<'_> {
         add: Option<&'a Poly<Eval>>,
         delta: &'a Poly<Eval>,
         special: &impl Fn(&Modulus) -> u64,
-    ) -> RowSum<'a> {
+    ) -> RowForwardSum<'a> {
         let m = ring.modulus(id);
-        let terms = if self.added.contains(id) {
-            vec![(1, delta.at(id))]
-        } else {
+        let (mut factor, mut terms) = (1, Vec::new());
+        if !self.added.contains(id) {
             let divided = m.inv(ring.product_mod(self.dropped, m));
             let unit = m.mul(divided, ring.product_mod(self.added, m));
-            let mut terms = vec![(unit, kept.at(id)), (m.neg(unit), delta.at(id))];
+            factor = m.neg(unit);
+            terms.push((unit, kept.at(id)));
             terms.extend(add.map(|add| (m.mul(unit, special(m)), add.at(id))));
-            terms
-        };
-        RowSum {
-            prime: id,
-            to: kept.at(id),
-            terms,
-            constant: 0,
+        }
+        RowForwardSum {
+            transform: RowTransform::in_place(id, delta.at(id)),
+            factor,
+            sum: RowSum {
+                prime: id,
+                to: kept.at(id),
+                terms,
+                constant: 0,
+            },
         }
     }
 }

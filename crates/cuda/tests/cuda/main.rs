@@ -40,7 +40,7 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 25] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 26] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
@@ -50,6 +50,11 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 25] = [
         "values in the order of their column",
         Arithmetic::Whole,
         &[("own[2] ? HALVES(own[2])[AT] : AT", "AT")],
+    ),
+    (
+        "an ending without the transform's factor",
+        Arithmetic::Floating,
+        &[("add_product(&s, x, ending[1]);", "s.low += x;")],
     ),
     (
         "packed residues of the first matrix only",
