@@ -34,7 +34,7 @@ pub struct CudaRing {
     scale: Vec<u64>,
     /// Addresses of the primes and of the factors of transforms.
     tables: [u64; 2],
-    /// The same for transforms modulo other primes, those of plaintexts.
+    /// Addresses of the tables of transforms modulo other primes, those of plaintexts.
     plain_tables: Mutex<HashMap<u64, [u64; 2]>>,
     /// Addresses of the indices of permutations, by the permutation's name.
     permutations: Mutex<HashMap<usize, u64>>,
@@ -74,6 +74,18 @@ fn write_tables(
         machine.write(addresses[1] + (8 * of_prime * i) as u64, &factors)?;
     }
     Ok(addresses)
+}
+
+/// Returns the run of a kernel on a grid: numbers of blocks of a row, of rows, and of threads of a block.
+fn launch_of(kernel: Kernel, grid: [usize; 3]) -> Launch {
+    let [blocks, rows, threads] = grid.map(|number| number as u32);
+    Launch {
+        kernel,
+        blocks,
+        rows,
+        threads,
+        shared: 0,
+    }
 }
 
 /// Returns the number of words of a prime's factors.
@@ -141,18 +153,13 @@ impl CudaRing {
     }
 
     fn launch(&self, kernel: Kernel, grid: [usize; 3], call: &[u64]) {
-        let [blocks, rows, threads] = grid;
-        if rows > 0 {
-            self.attempt(|| {
-                self.machine.launch(Launch {
-                    kernel,
-                    blocks: blocks as u32,
-                    rows: rows as u32,
-                    threads: threads as u32,
-                    shared: 0,
-                    call,
-                })
-            });
+        self.launch_all([launch_of(kernel, grid)], call);
+    }
+
+    /// Runs kernels one after another, unless they have no rows.
+    fn launch_all<const KERNELS: usize>(&self, kernels: [Launch; KERNELS], call: &[u64]) {
+        if kernels.iter().all(|launch| launch.rows > 0) {
+            self.attempt(|| self.machine.launch(&kernels, call));
         }
     }
 
@@ -177,9 +184,9 @@ impl CudaRing {
         } else {
             [[high / 16, rows, low], [low / 16, rows, high]]
         };
-        for (kernel, grid) in kernels.into_iter().zip(grids) {
-            self.launch(kernel, grid, call);
-        }
+        let [first, second] = kernels;
+        let launches = [launch_of(first, grids[0]), launch_of(second, grids[1])];
+        self.launch_all(launches, call);
     }
 
     /// Transforms rows to the evaluation domain.

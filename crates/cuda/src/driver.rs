@@ -275,6 +275,38 @@ impl Card {
         Ok(address)
     }
 
+    /// Starts a kernel whose argument is at an address.
+    fn start(&self, launch: &Launch, mut call: u64) -> Result<(), MachineError> {
+        let mut arguments = [(&raw mut call).cast::<c_void>()];
+        let function = self.functions[launch.kernel.number()];
+        if launch.shared > SHARED {
+            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            call!(cuFuncSetAttribute(function, most, launch.shared as i32))?;
+        }
+        let mut clock = lock(&self.clock);
+        let before = clock
+            .is_some()
+            .then(|| Mark::new(self.stream))
+            .transpose()?;
+        call!(cuLaunchKernel(
+            function,
+            launch.blocks,
+            launch.rows,
+            1,
+            launch.threads,
+            1,
+            1,
+            launch.shared,
+            self.stream,
+            arguments.as_mut_ptr(),
+            null_mut(),
+        ))?;
+        if let (Some(clock), Some(before)) = (clock.as_mut(), before) {
+            clock.push((launch.kernel, [before, Mark::new(self.stream)?]));
+        }
+        Ok(())
+    }
+
     /// Sends words that `fill` writes to pinned memory.
     fn send_pinned(
         &self,
@@ -396,43 +428,15 @@ impl Machine for Card {
         call!(cuMemcpyDtoDAsync_v2(to, from, 8 * words, self.stream))
     }
 
-    fn launch(&self, launch: Launch<'_>) -> Result<(), MachineError> {
-        assert!(
-            launch.call.len() <= CALLS,
-            "a call that fits the place for calls"
-        );
+    fn launch(&self, kernels: &[Launch], call: &[u64]) -> Result<(), MachineError> {
+        assert!(call.len() <= CALLS, "a call that fits the place for calls");
         self.enter()?;
-        // Nobody may overwrite the argument until the kernel has been launched.
+        // Nobody may overwrite the argument until the kernels have been launched.
         let mut taken = lock(&self.taken);
-        let mut address = self.place(&mut taken, launch.call)?;
-        let mut arguments = [(&raw mut address).cast::<c_void>()];
-        let function = self.functions[launch.kernel.number()];
-        if launch.shared > SHARED {
-            let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            call!(cuFuncSetAttribute(function, most, launch.shared as i32))?;
-        }
-        let mut clock = lock(&self.clock);
-        let before = clock
-            .is_some()
-            .then(|| Mark::new(self.stream))
-            .transpose()?;
-        call!(cuLaunchKernel(
-            function,
-            launch.blocks,
-            launch.rows,
-            1,
-            launch.threads,
-            1,
-            1,
-            launch.shared,
-            self.stream,
-            arguments.as_mut_ptr(),
-            null_mut(),
-        ))?;
-        if let (Some(clock), Some(before)) = (clock.as_mut(), before) {
-            clock.push((launch.kernel, [before, Mark::new(self.stream)?]));
-        }
-        Ok(())
+        let address = self.place(&mut taken, call)?;
+        kernels
+            .iter()
+            .try_for_each(|launch| self.start(launch, address))
     }
 }
 

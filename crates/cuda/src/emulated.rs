@@ -173,6 +173,38 @@ impl Emulated {
         before.is_ok()
     }
 
+    fn run(&self, launch: &Launch, call: &[u64]) -> Result<(), MachineError> {
+        let name = launch.kernel.name();
+        if !self.is_good() {
+            let found = "a card that was set to fail".into();
+            return Err(MachineError::Call { call: name, found });
+        }
+        self.ran.fetch_add(1, Ordering::Relaxed);
+        let library = self.sources.library(launch.kernel.source());
+        // SAFETY: every kernel has this type.
+        let entry = unsafe { library.get::<Entry>(name).expect("a kernel of its source") };
+        let number = launch.kernel.number();
+        for row in shuffled(launch.rows, number) {
+            for block in shuffled(launch.blocks, row as usize) {
+                let order = Order {
+                    block,
+                    row,
+                    threads: launch.threads,
+                    reversed: (block ^ row) & 1,
+                };
+                // SAFETY: the argument's addresses are in buffers of this machine.
+                unsafe { entry(&raw const order, call.as_ptr()) };
+            }
+        }
+        match Self::broken(library) {
+            None => Ok(()),
+            Some(range) => Err(MachineError::Call {
+                call: name,
+                found: format!("a range that does not hold: {range}"),
+            }),
+        }
+    }
+
     /// Returns the first violated range of a library's kernels.
     fn broken(library: &Library) -> Option<String> {
         // SAFETY: every source has this variable.
@@ -282,35 +314,7 @@ impl Machine for Emulated {
         Ok(())
     }
 
-    fn launch(&self, launch: Launch<'_>) -> Result<(), MachineError> {
-        let name = launch.kernel.name();
-        if !self.is_good() {
-            let found = "a card that was set to fail".into();
-            return Err(MachineError::Call { call: name, found });
-        }
-        self.ran.fetch_add(1, Ordering::Relaxed);
-        let library = self.sources.library(launch.kernel.source());
-        // SAFETY: every kernel has this type.
-        let entry = unsafe { library.get::<Entry>(name).expect("a kernel of its source") };
-        let number = launch.kernel.number();
-        for row in shuffled(launch.rows, number) {
-            for block in shuffled(launch.blocks, row as usize) {
-                let order = Order {
-                    block,
-                    row,
-                    threads: launch.threads,
-                    reversed: (block ^ row) & 1,
-                };
-                // SAFETY: the argument's addresses are in buffers of this machine.
-                unsafe { entry(&raw const order, launch.call.as_ptr()) };
-            }
-        }
-        match Self::broken(library) {
-            None => Ok(()),
-            Some(range) => Err(MachineError::Call {
-                call: name,
-                found: format!("a range that does not hold: {range}"),
-            }),
-        }
+    fn launch(&self, kernels: &[Launch], call: &[u64]) -> Result<(), MachineError> {
+        kernels.iter().try_for_each(|launch| self.run(launch, call))
     }
 }

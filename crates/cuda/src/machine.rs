@@ -180,7 +180,7 @@ pub(crate) const SOURCES: [&str; 6] = [
 
 /// A run of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Launch<'a> {
+pub struct Launch {
     /// The kernel.
     pub kernel: Kernel,
     /// Number of blocks of each row.
@@ -191,8 +191,6 @@ pub struct Launch<'a> {
     pub threads: u32,
     /// Bytes of shared memory of a block beside those that the kernel declares.
     pub shared: u32,
-    /// The kernel's only argument.
-    pub call: &'a [u64],
 }
 
 /// Words that are being read from a machine's memory.
@@ -258,8 +256,8 @@ pub trait Machine: Send + Sync {
     /// Errors: `Call`.
     fn copy(&self, from: u64, to: u64, words: usize) -> Result<(), MachineError>;
 
-    /// Runs a kernel.
+    /// Runs kernels one after another; `call` is the only argument of each.
     ///
     /// Errors: `Call`.
-    fn launch(&self, launch: Launch<'_>) -> Result<(), MachineError>;
+    fn launch(&self, kernels: &[Launch], call: &[u64]) -> Result<(), MachineError>;
 }

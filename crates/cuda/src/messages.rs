@@ -111,14 +111,14 @@ impl MessageRing {
     }
 
     fn launch(&self, kernel: Kernel, blocks: usize, call: &[u64]) -> Result<(), MachineError> {
-        self.machine.launch(Launch {
+        let launch = Launch {
             kernel,
             blocks: blocks as u32,
             rows: 1,
             threads: self.n as u32 / 4,
             shared: 8 * shared_words(self.n) as u32,
-            call,
-        })
+        };
+        self.machine.launch(&[launch], call)
     }
 
     fn call(&self) -> Vec<u64> {
@@ -179,14 +179,14 @@ impl MessageRing {
             }
             let terms = (0..count).flat_map(|sum| (0..each).map(move |at| (sum, at)));
             call.extend(terms.flat_map(|(sum, at)| row(sum, at)));
-            self.machine.launch(Launch {
+            let launch = Launch {
                 kernel: Kernel::Combine,
                 blocks: (words / THREADS) as u32,
                 rows: count as u32,
                 threads: THREADS as u32,
                 shared: 0,
-                call: &call,
-            })?;
+            };
+            self.machine.launch(&[launch], &call)?;
         }
         Ok([self.read(&bodies)?, self.read(&masks)?])
     }

@@ -237,8 +237,18 @@ impl<D> Poly<D> {
             Data::Here(_) => Self::new(self.n, basis, Buffer::any),
             Data::Away(rows) => Self::away(self.n, basis, |n| Away::any(rows.backend(), n)),
         };
-        for (limb, &id) in basis.ids().iter().enumerate() {
-            let from = self.basis.position(id).expect("prime belongs to the basis");
+        let place = |&id: &usize| self.basis.position(id).expect("prime belongs to the basis");
+        let places: Vec<usize> = basis.ids().iter().map(place).collect();
+        if let (Data::Away(from), Data::Away(to)) = (&self.data, &mut out.data) {
+            // Neighbouring rows take one copy.
+            let mut limb = 0;
+            for run in places.chunk_by(|place, next| place + 1 == *next) {
+                to.copy(limb * self.n, from, run[0] * self.n, run.len() * self.n);
+                limb += run.len();
+            }
+            return out;
+        }
+        for (limb, from) in places.into_iter().enumerate() {
             out.copy_row(limb, self, from);
         }
         out

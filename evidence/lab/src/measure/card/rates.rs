@@ -68,15 +68,14 @@ pub(super) fn rates(card: &Card) -> Result<[f64; 3], MachineError> {
     let to = card.allocate(words)?;
     let rate = |kernel| {
         let launch = || {
-            let call = &[ROUNDS, to];
-            card.launch(Launch {
+            let launch = Launch {
                 kernel,
                 blocks: BLOCKS,
                 rows: 1,
                 threads: THREADS,
                 shared: 0,
-                call,
-            })?;
+            };
+            card.launch(&[launch], &[ROUNDS, to])?;
             card.wait()
         };
         launch()?;
