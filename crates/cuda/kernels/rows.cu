@@ -18,14 +18,23 @@ KERNEL(combine, THREADS) {
   END
 }
 
-/* call: 0 primes, 1 place of the pairs; then for each row: prime, to, whether it adds, first pair, pairs. A pair: two rows. */
+/* call: 0 primes, 1 place of the runs; then for each row: prime, to, whether it adds, first run, runs. A run: two rows to
+ * multiply, bytes from each to its next one, number of pairs. */
 KERNEL(multiply, THREADS) {
   const u64 *own = call + 2 + 5 * (u64)ROW;
   const struct prime m = prime_at(call[0], own[0]);
-  const u64 *pairs = call + call[1] + 2 * own[3];
+  const u64 *runs = call + call[1] + 5 * own[3];
   PHASE
     struct sum s = {own[2] ? WORDS(own[1])[AT] : 0, 0};
-    for (u64 i = 0; i < own[4]; i++) add_product(&s, WORDS(pairs[2 * i])[AT], WORDS(pairs[2 * i + 1])[AT]);
+    for (u64 i = 0; i < own[4]; i++) {
+      const u64 *run = runs + 5 * i;
+      u64 a = run[0], b = run[1];
+      for (u64 pair = 0; pair < run[4]; pair++) {
+        add_product(&s, WORDS(a)[AT], WORDS(b)[AT]);
+        a += run[2];
+        b += run[3];
+      }
+    }
     WORDS(own[1])[AT] = reduced_sum(m, s);
   END
 }

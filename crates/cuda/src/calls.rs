@@ -2,7 +2,7 @@
 
 use crate::Arithmetic;
 use omr_ring::{
-    AwayBytes, ConversionNumbers, Modulus, PackedRow, PackedRows, RowConversion, RowForwardSum,
+    At, AwayBytes, ConversionNumbers, Modulus, PackedRow, PackedRows, RowConversion, RowForwardSum,
     RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts,
 };
 
@@ -104,33 +104,55 @@ pub(crate) fn sums(primes: u64, sums: &[RowSum<'_>]) -> Vec<u64> {
     let heads_and_terms = sums.iter().map(|sum| {
         let head = [sum.prime as u64, sum.to.address(), sum.constant];
         let terms = sum.terms.iter();
-        (head, terms.map(|(factor, row)| [*factor, row.address()]))
+        let words = terms.map(|(factor, row)| [*factor, row.address()]);
+        (head, words.collect())
     });
-    pairs(primes, heads_and_terms)
+    lists(primes, heads_and_terms)
 }
 
 pub(crate) fn products(primes: u64, sums: &[&RowProducts<'_>]) -> Vec<u64> {
-    let heads_and_rows = sums.iter().map(|sum| {
+    let heads_and_runs = sums.iter().map(|sum| {
         let head = [sum.prime as u64, sum.to.address(), sum.adds.into()];
-        let rows = sum.pairs.iter();
-        (head, rows.map(|(a, b)| [a.address(), b.address()]))
+        (head, runs(&sum.pairs))
     });
-    pairs(primes, heads_and_rows)
+    lists(primes, heads_and_runs)
 }
 
-/// Returns the argument of sums over pairs: for each sum its head, the place of its first pair and their number, and
-/// after all sums the pairs.
-fn pairs<P: Iterator<Item = [u64; 2]>>(
+/// Returns pairs of rows as runs of equal distances: rows of keys and of clues lie one after another.
+fn runs(pairs: &[(At<'_>, At<'_>)]) -> Vec<[u64; 5]> {
+    let mut addresses = pairs
+        .iter()
+        .map(|(a, b)| [a.address(), b.address()])
+        .peekable();
+    let mut runs = Vec::new();
+    while let Some([a, b]) = addresses.next() {
+        let ([mut last_a, mut last_b], mut number) = ([a, b], 1);
+        let after = addresses.peek().copied().unwrap_or_default();
+        let apart = [after[0].wrapping_sub(a), after[1].wrapping_sub(b)];
+        while addresses
+            .next_if(|[a, b]| [a.wrapping_sub(last_a), b.wrapping_sub(last_b)] == apart)
+            .is_some()
+        {
+            [last_a, last_b] = [last_a.wrapping_add(apart[0]), last_b.wrapping_add(apart[1])];
+            number += 1;
+        }
+        runs.push([a, b, apart[0], apart[1], number]);
+    }
+    runs
+}
+
+/// Returns the argument of sums over lists: for each sum its head, the number of its first item among all and the number
+/// of its own, and after all sums the items.
+fn lists<const WORDS: usize>(
     primes: u64,
-    sums: impl ExactSizeIterator<Item = ([u64; 3], P)>,
+    sums: impl ExactSizeIterator<Item = ([u64; 3], Vec<[u64; WORDS]>)>,
 ) -> Vec<u64> {
     let mut call = vec![primes, (2 + 5 * sums.len()) as u64];
     let mut all = Vec::new();
-    for (head, pairs) in sums {
-        let first = all.len();
-        all.extend(pairs);
+    for (head, items) in sums {
         call.extend(head);
-        call.extend([first, all.len() - first].map(|x| x as u64));
+        call.extend([all.len(), items.len()].map(|x| x as u64));
+        all.extend(items);
     }
     call.extend(all.as_flattened());
     call

@@ -11,9 +11,6 @@ use omr_ring::{
 /// The number of the only prime of the ring of packing.
 const PRIME: usize = 0;
 
-/// Largest number of products that one call adds up.
-const PRODUCTS: usize = 256;
-
 /// The rows of a packing key in a backend's memory.
 pub(crate) struct AwayKey {
     ring: Ring,
@@ -67,29 +64,26 @@ pub(crate) fn pack_away(
     let of_block = coordinates * parts;
     let sums = AwayRows::any(ring, blocks.len() * of_block);
     let meetings = meetings(opening, extra);
-    for number in 0..meetings[0].len().div_ceil(PRODUCTS) {
-        let mut products = Vec::new();
-        for block in 0..blocks.len() {
-            for (coordinate, met) in meetings.iter().enumerate() {
-                let met = met.chunks(PRODUCTS).nth(number).expect("as many in each");
-                for part in 0..parts {
-                    let key_row = |row| match part.checked_sub(rank) {
-                        None => first.mask(row, part),
-                        Some(key) => keys[key].body(row),
-                    };
-                    let column = |met: &Meeting| columns.at(block * of_columns + met.column);
-                    let pair = |met: &Meeting| (column(met), key_row(met.row));
-                    products.push(RowProducts {
-                        prime: PRIME,
-                        to: sums.at(block * of_block + coordinate * parts + part),
-                        pairs: met.iter().map(pair).collect(),
-                        adds: number > 0,
-                    });
-                }
+    let mut products = Vec::new();
+    for block in 0..blocks.len() {
+        for (coordinate, met) in meetings.iter().enumerate() {
+            for part in 0..parts {
+                let key_row = |row| match part.checked_sub(rank) {
+                    None => first.mask(row, part),
+                    Some(key) => keys[key].body(row),
+                };
+                let column = |met: &Meeting| columns.at(block * of_columns + met.column);
+                let pair = |met: &Meeting| (column(met), key_row(met.row));
+                products.push(RowProducts {
+                    prime: PRIME,
+                    to: sums.at(block * of_block + coordinate * parts + part),
+                    pairs: met.iter().map(pair).collect(),
+                    adds: false,
+                });
             }
         }
-        first.backend().multiply(&products);
     }
+    first.backend().multiply(&products);
     let inverse = |row| (RowTransform::in_place(PRIME, sums.at(row)), 1);
     let inverses: Vec<_> = (0..blocks.len() * of_block).map(inverse).collect();
     first.backend().inverse(&inverses);

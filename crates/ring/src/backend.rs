@@ -186,7 +186,7 @@ pub struct RowProducts<'a> {
     pub prime: usize,
     /// Written.
     pub to: At<'a>,
-    /// Rows to multiply: at most 256 pairs.
+    /// Rows to multiply: at most 16,384 pairs.
     pub pairs: Vec<(At<'a>, At<'a>)>,
     /// Whether the sum is added to what stands there.
     pub adds: bool,

@@ -40,7 +40,7 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 26] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 27] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
@@ -50,6 +50,11 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 26] = [
         "values in the order of their column",
         Arithmetic::Whole,
         &[("own[2] ? HALVES(own[2])[AT] : AT", "AT")],
+    ),
+    (
+        "a run of products with one row",
+        Arithmetic::Whole,
+        &[("        b += run[3];\n", "")],
     ),
     (
         "an ending without the transform's factor",
