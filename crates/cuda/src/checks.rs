@@ -9,9 +9,9 @@ use crate::{CudaRing, Machine, MachineError};
 use chacha20::ChaCha20Rng;
 use conversions::conversions;
 use omr_ring::{
-    At, Automorphism, AwayBytes, Basis, Coeff, Eval, Modulus, NttTable, PackedRow, PackedRows,
-    Poly, Ring, RingError, RowLift, Switch, TurnedProducts, TurnedSymbol, Values, primes_below,
-    primes_near, uniform_poly,
+    At, Automorphism, AwayBytes, AwayRows, Basis, Coeff, Eval, Modulus, NttTable, PackedRow,
+    PackedRows, Poly, Ring, RingError, RowLift, RowProducts, Switch, TurnedProducts, TurnedSymbol,
+    Values, primes_below, primes_near, uniform_poly,
 };
 use rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -128,6 +128,7 @@ pub fn rows(machine: &Arc<dyn Machine>) -> Result<(), CheckError> {
         for _ in 0..2 {
             transforms(&mut pair)?;
             sums(&mut pair)?;
+            distances(&mut pair)?;
             turned(&mut pair)?;
         }
         draws(&pair)?;
@@ -297,6 +298,39 @@ fn sums(pair: &mut Pair) -> Result<(), CheckError> {
         pair.same(what, &a, b)?;
     }
     Ok(())
+}
+
+/// Checks sums of products of rows at equal distances, at several of them, and at none.
+fn distances(pair: &mut Pair) -> Result<(), CheckError> {
+    const ROWS: usize = 24;
+    let (n, basis) = (pair.here.n(), Basis::new([0]));
+    let m = *pair.here.modulus(0);
+    let all: Vec<Poly<Eval>> = (0..ROWS).map(|_| pair.poly(&basis)).collect();
+    let rows: Vec<&[u64]> = all.iter().map(|poly| poly.row(0)).collect();
+    let away_rows = AwayRows::of(&pair.away, &rows);
+    let forwards = (0..8).map(|i| [i, 3 * i]);
+    let backwards = (0..6).map(|i| [20 - 2 * i, 7]);
+    let apart = [[3, 9], [4, 1], [23, 0]].into_iter();
+    let pairs: Vec<[usize; 2]> = forwards.chain(backwards).chain(apart).collect();
+    let mut expected = pair.poly::<Eval>(&basis);
+    let found = pair.away(&expected);
+    let backend = pair.away.backend().expect("a ring on a machine");
+    backend.multiply(&[RowProducts {
+        prime: 0,
+        to: found.at(0),
+        pairs: pairs
+            .iter()
+            .map(|pair| pair.map(|row| away_rows.at(row)).into())
+            .collect(),
+        adds: true,
+    }]);
+    let sums = expected.row_mut(0);
+    for [a, b] in pairs {
+        for place in 0..n {
+            sums[place] = m.add(sums[place], m.mul(rows[a][place], rows[b][place]));
+        }
+    }
+    pair.same("sums of products at equal distances", &expected, found)
 }
 
 /// Checks uniform residues, where almost all words of streams are kept and where almost half of them are not.

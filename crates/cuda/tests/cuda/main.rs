@@ -40,7 +40,7 @@ fn messages_equal_those_of_the_processor() {
 }
 
 /// Faults in kernels, as changes of their sources.
-const MUTANTS: [(&str, Arithmetic, Changes<'_>); 27] = [
+const MUTANTS: [(&str, Arithmetic, Changes<'_>); 28] = [
     (
         "columns of one residue",
         Arithmetic::Whole,
@@ -55,6 +55,11 @@ const MUTANTS: [(&str, Arithmetic, Changes<'_>); 27] = [
         "a run of products with one row",
         Arithmetic::Whole,
         &[("        b += run[3];\n", "")],
+    ),
+    (
+        "a run of products without its last pair",
+        Arithmetic::Whole,
+        &[("pair < run[4]", "pair < (run[4] + 1) / 2")],
     ),
     (
         "an ending without the transform's factor",
