@@ -68,10 +68,11 @@ fn write_tables(
         pool.take(primes.len())?,
         pool.take(of_prime * tables.len())?,
     ];
-    machine.write(addresses[0], &primes)?;
+    machine.write(addresses[0], &[bytemuck::cast_slice(&primes)])?;
     for (i, table) in tables.iter().enumerate() {
         let factors = calls::factors(arithmetic, table.modulus(), table.n(), table.psi());
-        machine.write(addresses[1] + (8 * of_prime * i) as u64, &factors)?;
+        let address = addresses[1] + (8 * of_prime * i) as u64;
+        machine.write(address, &[bytemuck::cast_slice(&factors)])?;
     }
     Ok(addresses)
 }
@@ -251,7 +252,8 @@ impl CudaRing {
     /// Writes rows of halves of words to new memory, one after another.
     fn halves(&self, rows: &[&[u32]]) -> Result<u64, MachineError> {
         let address = self.pool.take(words_of(rows))?;
-        self.machine.write_halves(address, rows)?;
+        let parts: Vec<&[u8]> = rows.iter().map(|row| bytemuck::cast_slice(row)).collect();
+        self.machine.write(address, &parts)?;
         Ok(address)
     }
 
@@ -307,8 +309,8 @@ impl Backend for CudaRing {
         self.attempt(|| self.pool.clear());
     }
 
-    fn write(&self, address: u64, words: &[u64]) {
-        self.attempt(|| self.machine.write(address, words));
+    fn write(&self, address: u64, bytes: &[u8]) {
+        self.attempt(|| self.machine.write(address, &[bytes]));
     }
 
     fn read(&self, address: u64, words: &mut [u64]) {

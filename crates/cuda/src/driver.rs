@@ -271,7 +271,7 @@ impl Card {
         }
         let address = self.calls + 8 * *taken as u64;
         *taken += call.len();
-        self.send(address, call)?;
+        self.send(address, bytemuck::cast_slice(call))?;
         Ok(address)
     }
 
@@ -307,28 +307,11 @@ impl Card {
         Ok(())
     }
 
-    /// Sends words that `fill` writes to pinned memory.
-    fn send_pinned(
-        &self,
-        address: u64,
-        words: usize,
-        fill: impl FnOnce(&mut [u64]),
-    ) -> Result<(), MachineError> {
-        let mut pinned = self.pins.take(words)?;
-        fill(pinned.words(words));
-        let sent = self.send(address, pinned.words(words));
-        let mark = Mark::new(self.stream)?;
-        self.pins.give(pinned, Some(mark));
-        sent
-    }
-
-    /// Sends words, or halves of words.
-    fn send<T: Copy>(&self, address: u64, words: &[T]) -> Result<(), MachineError> {
-        let bytes = size_of_val(words);
+    fn send(&self, address: u64, bytes: &[u8]) -> Result<(), MachineError> {
         call!(cuMemcpyHtoDAsync_v2(
             address,
-            words.as_ptr().cast::<c_void>(),
-            bytes,
+            bytes.as_ptr().cast::<c_void>(),
+            bytes.len(),
             self.stream
         ))
     }
@@ -365,34 +348,28 @@ impl Machine for Card {
         let _ = self.enter().and_then(|()| call!(cuMemFree_v2(address)));
     }
 
-    fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
+    fn write(&self, address: u64, parts: &[&[u8]]) -> Result<(), MachineError> {
         self.enter()?;
-        if pinned::WRITES.contains(&words.len()) {
-            self.send_pinned(address, words.len(), |to| to.copy_from_slice(words))
-        } else {
-            self.send(address, words)
-        }
-    }
-
-    fn write_halves(&self, address: u64, rows: &[&[u32]]) -> Result<(), MachineError> {
-        self.enter()?;
-        let words = rows.iter().map(|row| row.len()).sum::<usize>() / 2;
-        if pinned::WRITES.contains(&words) {
-            return self.send_pinned(address, words, |mut to| {
-                for row in rows {
-                    let (pairs, _) = row.as_chunks::<2>();
-                    let (own, rest) = to.split_at_mut(pairs.len());
-                    for (word, [low, high]) in own.iter_mut().zip(pairs) {
-                        *word = u64::from(*low) | u64::from(*high) << 32;
-                    }
-                    to = rest;
-                }
-            });
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        if pinned::WRITES.contains(&bytes) {
+            let words = bytes.div_ceil(8);
+            let mut pinned = self.pins.take(words)?;
+            let mut rest: &mut [u8] = bytemuck::cast_slice_mut(pinned.words(words));
+            for part in parts {
+                let (own, after) = rest.split_at_mut(part.len());
+                own.copy_from_slice(part);
+                rest = after;
+            }
+            let own: &[u8] = bytemuck::cast_slice(pinned.words(words));
+            let sent = self.send(address, &own[..bytes]);
+            let mark = Mark::new(self.stream)?;
+            self.pins.give(pinned, Some(mark));
+            return sent;
         }
         let mut to = address;
-        for row in rows {
-            self.send(to, row)?;
-            to += size_of_val(*row) as u64;
+        for part in parts {
+            self.send(to, part)?;
+            to += part.len() as u64;
         }
         Ok(())
     }

@@ -268,18 +268,12 @@ impl Machine for Emulated {
         assert_eq!(buffer.map(|buffer| buffer.len()), Some(words));
     }
 
-    fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
-        // SAFETY: the backend's addresses are in buffers of this machine.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
-        Ok(())
-    }
-
-    fn write_halves(&self, address: u64, rows: &[&[u32]]) -> Result<(), MachineError> {
-        let mut to = address as *mut u32;
-        for row in rows {
-            // SAFETY: as above.
-            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), to, row.len()) };
-            to = to.wrapping_add(row.len());
+    fn write(&self, address: u64, parts: &[&[u8]]) -> Result<(), MachineError> {
+        let mut to = address as *mut u8;
+        for part in parts {
+            // SAFETY: the backend's addresses are in buffers of this machine.
+            unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
+            to = to.wrapping_add(part.len());
         }
         Ok(())
     }

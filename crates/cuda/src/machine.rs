@@ -222,15 +222,10 @@ pub trait Machine: Send + Sync {
     /// Releases memory after all earlier work.
     fn release(&self, address: u64, words: usize);
 
-    /// Writes words.
+    /// Writes bytes, part after part.
     ///
     /// Errors: `Call`.
-    fn write(&self, address: u64, words: &[u64]) -> Result<(), MachineError>;
-
-    /// Writes rows of halves of words, one after another. Each has an even length.
-    ///
-    /// Errors: `Call`.
-    fn write_halves(&self, address: u64, rows: &[&[u32]]) -> Result<(), MachineError>;
+    fn write(&self, address: u64, parts: &[&[u8]]) -> Result<(), MachineError>;
 
     /// Reads words after all earlier work.
     ///

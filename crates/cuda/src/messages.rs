@@ -85,7 +85,7 @@ impl MessageRing {
         let mut places = [0; 3];
         for (place, table) in places.iter_mut().zip(&tables) {
             *place = pool.take(table.len())?;
-            machine.write(*place, table)?;
+            machine.write(*place, &[bytemuck::cast_slice(table)])?;
         }
         Ok(Self {
             machine,
@@ -106,7 +106,8 @@ impl MessageRing {
 
     fn written(&self, words: &[u64]) -> Result<Held<'_>, MachineError> {
         let held = self.take(words.len())?;
-        self.machine.write(held.address, words)?;
+        self.machine
+            .write(held.address, &[bytemuck::cast_slice(words)])?;
         Ok(held)
     }
 

@@ -1,7 +1,7 @@
 //! The seam to memory that is not the processor's: where a ring's polynomials may lie, and what is done there.
 
+use crate::Ring;
 use crate::parallel::*;
-use crate::{Buffer, Ring};
 use omr_kernels::NttTable;
 use std::fmt;
 use std::marker::PhantomData;
@@ -38,8 +38,8 @@ pub trait Backend: Send + Sync {
     /// Overwrites all memory that was given back.
     fn wipe(&self);
 
-    /// Writes words at an address.
-    fn write(&self, address: u64, words: &[u64]);
+    /// Writes bytes at an address. Those of words are in this process's order.
+    fn write(&self, address: u64, bytes: &[u8]);
 
     /// Reads words at an address, after all that was asked before.
     fn read(&self, address: u64, words: &mut [u64]);
@@ -397,18 +397,11 @@ impl AwayBytes {
         let backend = ring.backend().expect("a ring with a backend");
         // Two halves of a word are read for each residue, and the last one may lie in the first of them.
         let words = Away::any(backend, bytes.len().div_ceil(8) + 1);
-        let write = |number: usize| {
-            let first = number * PIECE;
-            let own = &bytes[first..bytes.len().min(first + PIECE)];
-            let mut piece = Buffer::any(own.len().div_ceil(8));
-            bytemuck::cast_slice_mut(&mut piece)[..own.len()].copy_from_slice(own);
-            piece
-                .iter_mut()
-                .for_each(|word| *word = u64::from_le(*word));
-            backend.write(words.at(first / 8).address(), &piece);
-        };
-        let pieces = 0..bytes.len().div_ceil(PIECE);
-        pieces.into_par_iter().for_each(write);
+        let pieces: Vec<&[u8]> = bytes.chunks(PIECE).collect();
+        (0..pieces.len()).into_par_iter().for_each(|number| {
+            let at = words.at(number * PIECE / 8);
+            backend.write(at.address(), pieces[number]);
+        });
         Self {
             bytes: bytes.len(),
             words,
@@ -465,7 +458,8 @@ impl Away {
     /// Panics: past the end.
     pub(crate) fn write(&mut self, first: usize, words: &[u64]) {
         assert!(first + words.len() <= self.words, "words of the buffer");
-        self.backend.write(self.address + 8 * first as u64, words);
+        let address = self.address + 8 * first as u64;
+        self.backend.write(address, bytemuck::cast_slice(words));
     }
 
     /// Panics: past the end.

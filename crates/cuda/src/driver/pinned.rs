@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
-/// Numbers of words that are written through pinned memory. The driver copies fewer itself, and more would take too
-/// much pinned memory.
-pub(super) const WRITES: RangeInclusive<usize> = (8 << 10)..=(1 << 20);
+/// Numbers of bytes that are written through pinned memory. The driver copies fewer itself, and more would take too much
+/// pinned memory.
+pub(super) const WRITES: RangeInclusive<usize> = (64 << 10)..=(8 << 20);
 
 /// Largest number of pieces that are kept.
 const KEPT: usize = 16;
