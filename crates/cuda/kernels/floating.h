@@ -10,6 +10,7 @@
  *   2^50. Sums reach 2 and are centred again. */
 typedef double value;
 #define FACTOR_WORDS 1
+#define BLOCKS 4
 #define ROUNDS 6755399441055744.0 /* 1.5 2^52: what is added to it is rounded to an integer */
 #define EVENS (2 * ROUNDS) /* the same for an even integer */
 #define TWO52 4503599627370496.0

@@ -14,6 +14,9 @@
 typedef unsigned long long u64;
 typedef unsigned int u32;
 #define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name(const u64 *__restrict__ call)
+/* A kernel with so few registers that a multiprocessor has room for this number of blocks. */
+#define CROWDED(name, threads, blocks) \
+  extern "C" __global__ void __launch_bounds__(threads, blocks) name(const u64 *__restrict__ call)
 #define DEVICE static __device__ __forceinline__
 #define SHARED(type, name, length) __shared__ type name[length]
 #define DYNAMIC(type, name) extern __shared__ type name[]
@@ -43,6 +46,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 struct launch { u32 block, row, threads, reversed; };
 #define KERNEL(name, most) void name(const struct launch *launch, const u64 *call)
+#define CROWDED(name, most, blocks) KERNEL(name, most)
 #define DEVICE static inline __attribute__((always_inline))
 #define SHARED(type, name, length) static _Thread_local type name[length]; memset(name, 0xA5, sizeof name)
 #define DYNAMIC(type, name) static _Thread_local type name[MOST_DYNAMIC]; memset(name, 0xA5, sizeof name)

@@ -1,7 +1,7 @@
 /* Negacyclic transforms of n = rows columns points as two kernels, of up to eight levels each: first over columns whose
  * values are `columns` apart, then over pieces of `columns` neighbours. A thread holds 16 values, goes through four
  * levels, exchanges once and goes through the others. Included once for each arithmetic, which defines `value`, what is
- * done with 16 of them, and NAME.
+ * done with 16 of them, BLOCKS and NAME.
  *
  * call: 0 primes, 1 factors, 2 log2 rows, 3 log2 columns; then for each row of the grid
  *   prime, from, to, two words of an inverse transform's weight, or place of a forward transform's ending and 0
@@ -43,7 +43,7 @@ KERNEL(NAME(forward_first), MOST) {
 }
 
 /* Grid: rows / 16 tiles of 16 pieces; rows of the call. Threads: the number of columns. In place. */
-KERNEL(NAME(forward_second), MOST) {
+CROWDED(NAME(forward_second), MOST, BLOCKS) {
   SHARED(value, tile, TILE);
   PRIVATE(value, v, 16, MOST);
   TRANSFORM(0);
@@ -62,14 +62,20 @@ KERNEL(NAME(forward_second), MOST) {
     forward16(m, OWN(v), factors, ((root + piece) << log_apart) + t, skipped);
     UNROLL for (u32 j = 0; j < 16; j++) tile[PADDED((piece << log_columns) + 16 * t + j)] = OWN(v)[j];
   END
-  const u64 *ending = call + own[3], first = (u64)16 * BLOCK << log_columns;
-  u64 *to = own[3] ? WORDS(ending[0]) + first : row;
   PHASE
-    UNROLL for (u32 j = 0; j < 16; j++) {
-      const u32 at = thread + (j << log_columns);
-      const u64 x = residue(m, tile[PADDED(at)]);
-      to[at] = own[3] ? ended(m, ending, first + at, x) : x;
-    }
+    if (own[3]) {
+      const u64 *ending = call + own[3], first = (u64)16 * BLOCK << log_columns;
+      /* Read again, and rolled: registers are few. */
+      const struct prime again = prime_at(call[0], own[0]);
+      ROLLED for (u32 j = 0; j < 16; j++) {
+        const u32 at = thread + (j << log_columns);
+        WORDS(ending[0])[first + at] = ended(again, ending, first + at, residue(again, tile[PADDED(at)]));
+      }
+    } else
+      UNROLL for (u32 j = 0; j < 16; j++) {
+        const u32 at = thread + (j << log_columns);
+        row[at] = residue(m, tile[PADDED(at)]);
+      }
   END
 }
 
