@@ -6,15 +6,10 @@ use crate::{CodeTables, Codes, Round, Setting};
 use omr_ring::parallel::*;
 use omr_ring::{
     At, Backend, Basis, Eval, Poly, Ring, RowProducts, Switch, TurnedProducts, TurnedSymbol,
-    permuted_away,
+    permuted_away, places,
 };
 use omr_rlwe::Rlwe;
 use std::sync::{Arc, PoisonError};
-
-/// The name in a backend of the permutation to slot order. Those of automorphisms are odd.
-const TO_SLOTS: usize = 0;
-/// The name in a backend of the permutation back.
-const FROM_SLOTS: usize = 2;
 
 /// The constants of a round: by step, then by sign and class of the term, then by image.
 pub(crate) type Constants = Vec<Vec<Poly<Eval>>>;
@@ -49,7 +44,7 @@ fn permuted(
 fn to_slots(setting: &Setting, polys: &[Poly<Eval>]) -> Vec<Poly<Eval>> {
     permuted(
         setting,
-        TO_SLOTS,
+        places::TO_SLOTS,
         setting.small_plain.order().positions(),
         polys,
     )
@@ -58,7 +53,7 @@ fn to_slots(setting: &Setting, polys: &[Poly<Eval>]) -> Vec<Poly<Eval>> {
 fn from_slots(setting: &Setting, polys: &[Poly<Eval>]) -> Vec<Poly<Eval>> {
     permuted(
         setting,
-        FROM_SLOTS,
+        places::FROM_SLOTS,
         setting.small_plain.order().slots(),
         polys,
     )

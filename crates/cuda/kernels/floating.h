@@ -10,7 +10,7 @@
  *   2^50. Sums reach 2 and are centred again. */
 typedef double value;
 #define FACTOR_WORDS 1
-#define BLOCKS 4
+#define RESIDENT 4
 #define ROUNDS 6755399441055744.0 /* 1.5 2^52: what is added to it is rounded to an integer */
 #define EVENS (2 * ROUNDS) /* the same for an even integer */
 #define TWO52 4503599627370496.0
@@ -32,7 +32,7 @@ DEVICE double product(struct prime m, double x, double w) {
   return r;
 }
 
-/* At most 2 q, for a quotient below 2^52. */
+/* At most (1 + 2 c / 2^53) q for a quotient of at most c, which is below 2^52. */
 DEVICE double rough_product(struct prime m, double x, double y) {
   const double h = MUL(x, y), l = FMA(x, y, -h);
   HOLDS(MUL(h, m.reciprocal) < TWO52 && MUL(h, m.reciprocal) > -TWO52, "a quotient of a rough product");

@@ -188,7 +188,8 @@ KERNEL(draw, THREADS) {
 /* Without a source, coefficients are zero. */
 #define MISSING (~(u64)0)
 
-/* Columns of packed residues, which begin at any bit. Both halves of a word from there on lie in the packed bytes' buffer.
+/* Columns of packed residues, which begin at any bit. A thread reads 64 bits, from the half of a word in which its residue
+ * begins; there are that many.
  *
  * call: 0 primes, 1 p, 2 packed bytes, 3 bits of a residue, 4 factor and 5 constant that make a residue modulo p of it,
  * 6 place of the sources; then for each row: prime, number of its residue in a source, number of its first source, to. For

@@ -1,10 +1,11 @@
 /* Negacyclic transforms of n = rows columns points as two kernels, of up to eight levels each: first over columns whose
  * values are `columns` apart, then over pieces of `columns` neighbours. A thread holds 16 values, goes through four
  * levels, exchanges once and goes through the others. Included once for each arithmetic, which defines `value`, what is
- * done with 16 of them, BLOCKS and NAME.
+ * done with 16 of them, RESIDENT and NAME.
  *
  * call: 0 primes, 1 factors, 2 log2 rows, 3 log2 columns; then for each row of the grid
- *   prime, from, to, two words of an inverse transform's weight, or place of a forward transform's ending and 0
+ *   prime, from, to, two words: of an inverse transform the weight; of others the place of the ending (residues.h) and 0,
+ *   or 0 and 0 where there is none and the transform itself is written
  * Factors of prime i begin at factor 2 n i: n of forward transforms, n of inverse ones, at m + b that of block b of a
  * level of m blocks. */
 #define CALL 4
@@ -43,7 +44,7 @@ KERNEL(NAME(forward_first), MOST) {
 }
 
 /* Grid: rows / 16 tiles of 16 pieces; rows of the call. Threads: the number of columns. In place. */
-CROWDED(NAME(forward_second), MOST, BLOCKS) {
+CROWDED(NAME(forward_second), MOST, RESIDENT) {
   SHARED(value, tile, TILE);
   PRIVATE(value, v, 16, MOST);
   TRANSFORM(0);

@@ -2,7 +2,7 @@
 typedef u64 value;
 /* A constant factor and floor(2^64 w / q). */
 #define FACTOR_WORDS 2
-#define BLOCKS 3
+#define RESIDENT 3
 
 /* A residue as a value, and the word that the first half of a transform leaves to the second. */
 DEVICE value entered(struct prime m, u64 x) { (void)m; return x; }

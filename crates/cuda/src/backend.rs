@@ -1,6 +1,7 @@
 //! A ring's polynomials in a machine's memory.
 
 use crate::calls::{Coefficients, TransformWords};
+use crate::machine::{CALLS, ROWS};
 use crate::pool::Pool;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, calls};
 use omr_ring::{
@@ -38,7 +39,8 @@ pub struct CudaRing {
     plain_tables: Mutex<HashMap<u64, [u64; 2]>>,
     /// Addresses of the indices of permutations, by the permutation's name.
     permutations: Mutex<HashMap<usize, u64>>,
-    state: Mutex<State>,
+    /// The state of all rings beside one another: a polynomial of one may be read by another.
+    state: Arc<Mutex<State>>,
 }
 
 /// The number of watchers, and the first failure while there are any.
@@ -106,19 +108,22 @@ impl CudaRing {
     /// Errors: those of the machine.   Panics: for dimensions outside 256 to 65,536.
     pub fn new(machine: Arc<dyn Machine>, ring: &Ring) -> Result<Self, MachineError> {
         let pool = Arc::new(Pool::new(machine.clone()));
-        Self::with_pool(machine, pool, ring)
+        Self::with_pool(machine, pool, Arc::default(), ring)
     }
 
-    /// Writes another ring's tables to the machine of this one. Both share the memory that neither uses.
+    /// Writes another ring's tables to the machine of this one. Both share the memory that neither uses, and their
+    /// failures.
     ///
     /// Errors, panics: as [`CudaRing::new`].
     pub fn beside(&self, ring: &Ring) -> Result<Self, MachineError> {
-        Self::with_pool(self.machine.clone(), self.pool.clone(), ring)
+        let (machine, pool) = (self.machine.clone(), self.pool.clone());
+        Self::with_pool(machine, pool, self.state.clone(), ring)
     }
 
     fn with_pool(
         machine: Arc<dyn Machine>,
         pool: Arc<Pool>,
+        state: Arc<Mutex<State>>,
         ring: &Ring,
     ) -> Result<Self, MachineError> {
         let n = ring.n();
@@ -131,7 +136,7 @@ impl CudaRing {
         Ok(Self {
             scale: moduli.iter().map(|m| m.inv(m.reduce(n as u64))).collect(),
             permutations: Mutex::default(),
-            state: Mutex::default(),
+            state,
             plain_tables: Mutex::default(),
             arithmetic: machine.arithmetic(),
             machine,
@@ -159,6 +164,14 @@ impl CudaRing {
 
     /// Runs kernels one after another, unless they have no rows.
     fn launch_all<const KERNELS: usize>(&self, kernels: [Launch; KERNELS], call: &[u64]) {
+        assert!(
+            call.len() <= CALLS,
+            "an argument that fits the place for it"
+        );
+        assert!(
+            kernels.iter().all(|launch| launch.rows <= ROWS),
+            "rows that a card supports"
+        );
         if kernels.iter().all(|launch| launch.rows > 0) {
             self.attempt(|| self.machine.launch(&kernels, call));
         }
@@ -253,7 +266,9 @@ impl CudaRing {
     fn halves(&self, rows: &[&[u32]]) -> Result<u64, MachineError> {
         let address = self.pool.take(words_of(rows))?;
         let parts: Vec<&[u8]> = rows.iter().map(|row| bytemuck::cast_slice(row)).collect();
-        self.machine.write(address, &parts)?;
+        self.machine
+            .write(address, &parts)
+            .inspect_err(|_| self.give_halves(address, rows))?;
         Ok(address)
     }
 
@@ -421,6 +436,19 @@ impl Backend for CudaRing {
     fn interpolate(&self, values: &Values<'_>, rows: &[RowLift<'_>]) {
         let (p, n) = (values.table.modulus(), self.n);
         let count = values.polynomials();
+        let Some(column) = values.columns.first() else {
+            return;
+        };
+        let is_whole = values
+            .columns
+            .iter()
+            .all(|other| other.len() == column.len());
+        let is_there = values
+            .order
+            .iter()
+            .all(|&place| (place as usize) < column.len());
+        assert!(is_whole && is_there, "columns with all places of the order");
+        assert_eq!(values.table.n(), n, "a transform of the ring's dimension");
         let tables = self.attempt(|| self.plain_tables(values.table));
         let columns = self.attempt(|| self.halves(values.columns));
         let order = self.attempt(|| self.halves(&[values.order]));
@@ -432,7 +460,7 @@ impl Backend for CudaRing {
             of_polynomials: 2 * n,
             of_coefficients: 1,
         };
-        let column_bytes = 4 * values.columns.first().map_or(0, |column| column.len());
+        let column_bytes = 4 * column.len();
         let place = |polynomial: usize| {
             let (column, number) = (
                 polynomial / values.of_column(),

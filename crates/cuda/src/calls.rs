@@ -61,7 +61,8 @@ pub(crate) fn factors(arithmetic: Arithmetic, m: &Modulus, n: usize, root: u64) 
 }
 
 /// A row that is transformed: its prime, where it lies, where its transform is written, and two words: for inverse
-/// transforms the factor by which this is multiplied, in the form that kernels use.
+/// transforms the factor by which this is multiplied, in the form that kernels use; for others the place of an ending in
+/// the call, or 0, and 0.
 pub(crate) type TransformWords = [u64; 5];
 
 /// Returns the words of a row that is transformed.

@@ -2,6 +2,7 @@
 
 mod pinned;
 
+use crate::machine::CALLS;
 use crate::{Arithmetic, Kernel, Launch, Machine, MachineError, Reading};
 use cudarc::driver::sys;
 use pinned::{Pins, Words};
@@ -21,9 +22,6 @@ const PTX: [&str; 6] = [
 
 /// Ratio of single-precision to double-precision performance from which on integers are faster.
 const FEW_DOUBLES: i32 = 4;
-
-/// Number of words of the card's memory for arguments of kernels, which are written one after another.
-const CALLS: usize = 1 << 20;
 
 /// Bytes of shared memory that every kernel may use; more must be requested.
 const SHARED: u32 = 48 << 10;
@@ -271,7 +269,7 @@ impl Card {
         }
         let address = self.calls + 8 * *taken as u64;
         *taken += call.len();
-        self.send(address, bytemuck::cast_slice(call))?;
+        self.send_all(address, &[bytemuck::cast_slice(call)])?;
         Ok(address)
     }
 
@@ -303,6 +301,39 @@ impl Card {
         ))?;
         if let (Some(clock), Some(before)) = (clock.as_mut(), before) {
             clock.push((launch.kernel, [before, Mark::new(self.stream)?]));
+        }
+        Ok(())
+    }
+
+    /// Returns a mark after all work so far. Without one, waits for this work, because what it uses may be freed then.
+    fn mark(&self) -> Result<Mark, MachineError> {
+        Mark::new(self.stream).inspect_err(|_| {
+            let _ = call!(cuStreamSynchronize(self.stream));
+        })
+    }
+
+    /// Sends parts, one after another, through pinned memory if they are large enough.
+    fn send_all(&self, address: u64, parts: &[&[u8]]) -> Result<(), MachineError> {
+        let bytes = parts.iter().map(|part| part.len()).sum();
+        if pinned::WRITES.contains(&bytes) {
+            let words = bytes.div_ceil(8);
+            let mut pinned = self.pins.take(words)?;
+            let mut rest: &mut [u8] = bytemuck::cast_slice_mut(pinned.words(words));
+            for part in parts {
+                let (own, after) = rest.split_at_mut(part.len());
+                own.copy_from_slice(part);
+                rest = after;
+            }
+            let own: &[u8] = bytemuck::cast_slice(pinned.words(words));
+            let sent = self.send(address, &own[..bytes]);
+            let mark = self.mark()?;
+            self.pins.give(pinned, Some(mark));
+            return sent;
+        }
+        let mut to = address;
+        for part in parts {
+            self.send(to, part)?;
+            to += part.len() as u64;
         }
         Ok(())
     }
@@ -350,28 +381,7 @@ impl Machine for Card {
 
     fn write(&self, address: u64, parts: &[&[u8]]) -> Result<(), MachineError> {
         self.enter()?;
-        let bytes = parts.iter().map(|part| part.len()).sum();
-        if pinned::WRITES.contains(&bytes) {
-            let words = bytes.div_ceil(8);
-            let mut pinned = self.pins.take(words)?;
-            let mut rest: &mut [u8] = bytemuck::cast_slice_mut(pinned.words(words));
-            for part in parts {
-                let (own, after) = rest.split_at_mut(part.len());
-                own.copy_from_slice(part);
-                rest = after;
-            }
-            let own: &[u8] = bytemuck::cast_slice(pinned.words(words));
-            let sent = self.send(address, &own[..bytes]);
-            let mark = Mark::new(self.stream)?;
-            self.pins.give(pinned, Some(mark));
-            return sent;
-        }
-        let mut to = address;
-        for part in parts {
-            self.send(to, part)?;
-            to += part.len() as u64;
-        }
-        Ok(())
+        self.send_all(address, parts)
     }
 
     fn read(&self, address: u64, words: &mut [u64]) -> Result<(), MachineError> {
@@ -391,7 +401,7 @@ impl Machine for Card {
         let mut pinned = self.pins.take(words)?;
         let to = pinned.words(words).as_mut_ptr().cast::<c_void>();
         call!(cuMemcpyDtoHAsync_v2(to, address, 8 * words, self.stream))?;
-        let mark = Mark::new(self.stream)?;
+        let mark = self.mark()?;
         Ok(Box::new(Words::new(self, pinned, words, mark)))
     }
 
@@ -406,7 +416,6 @@ impl Machine for Card {
     }
 
     fn launch(&self, kernels: &[Launch], call: &[u64]) -> Result<(), MachineError> {
-        assert!(call.len() <= CALLS, "a call that fits the place for calls");
         self.enter()?;
         // Nobody may overwrite the argument until the kernels have been launched.
         let mut taken = lock(&self.taken);

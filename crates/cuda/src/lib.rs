@@ -26,9 +26,9 @@
 //! # Tests
 //!
 //! - `cargo xtask test -p omr-cuda`: transforms, sums, products, conversions, permutations, interpolations, packed and
-//!   uniform residues in nine dimensions, with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 39 faults of
-//!   kernels, all found. On the processor, blocks run in random order, shared memory begins with random data, and ranges are
-//!   asserted.
+//!   uniform residues in nine dimensions, with primes of 31 to 50 bits; rotations and traces of each InstantOMR set; 39
+//!   faults of kernels, all found. On the processor, blocks run in random order, shared memory begins with random data,
+//!   and ranges are asserted.
 //! - `cargo xtask test -p omr-e2e --test detector card`: digests of several recipients and batches, plain and bound
 //!   clues, after stops and failures, have equal bytes; packed clues at full size are equal.
 //! - `cargo xtask test -p omr-e2e --test instant card`: InstantOMR's sums and digests of 1, 3 and 256 messages, after

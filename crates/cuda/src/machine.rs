@@ -178,6 +178,12 @@ pub(crate) const SOURCES: [&str; 6] = [
     "conversions.cu",
 ];
 
+/// Largest number of words of an argument of kernels.
+pub(crate) const CALLS: usize = 1 << 20;
+
+/// Largest number of rows of a run of a kernel.
+pub(crate) const ROWS: u32 = 65_535;
+
 /// A run of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {

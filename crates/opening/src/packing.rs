@@ -99,7 +99,7 @@ impl PackingKey {
     }
 
     /// Returns the key with copies of its rows in the memory of the backend of `ring`, if it has one, which has the
-    /// dimension and prime of the ring of packing. [`pack`] works there.
+    /// dimension and prime of the ring of packing. [`pack_placed`] works there.
     #[must_use]
     pub fn placed(self, ring: &Ring) -> Self {
         Self {
@@ -229,10 +229,20 @@ pub fn pack_placed(
     bytes: &AwayBytes,
     blocks: &[BlockOfClues<PackedRows>],
 ) -> Vec<Vec<ModuleCipher>> {
+    let (n, coordinates, extra) = (opening.spec().n, opening.clue().coordinates, keys[0].extra);
+    for clues in blocks {
+        assert_eq!(clues.a.rows.len(), n, "a block of clues");
+        assert_eq!(clues.b.len(), coordinates, "coordinates");
+        let of_extra: usize = clues.extra.iter().map(Vec::len).sum();
+        assert_eq!(of_extra, n * coordinates * extra, "extra residues");
+    }
     let own = keys.iter().map(|key| key.away.as_ref());
     let away: Option<Vec<&AwayKey>> = own.collect();
     let away = away.expect("keys in a backend's memory");
-    pack_away(opening, &away, keys[0].extra, bytes, blocks)
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    pack_away(opening, &away, extra, bytes, blocks)
 }
 
 /// Returns the ciphertexts of a block, coordinate by coordinate, from the next sums of products: those of masks, then of

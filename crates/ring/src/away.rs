@@ -2,10 +2,7 @@
 
 use crate::backend::{RowLift, RowProducts, RowSum, RowTransform, Values};
 use crate::update::{Source, Update};
-use crate::{Backend, Basis, Coeff, Eval, Poly, Ring};
-
-/// The name in a backend of the places of every `step`-th word. Those of automorphisms are odd.
-const SPLIT: usize = 4;
+use crate::{Backend, Basis, Coeff, Eval, Poly, Ring, places};
 
 /// Permutes the words of rows of polynomials in a backend's memory ([`Backend::permute`]). The results take the place of
 /// `to`, as many polynomials over the same basis.
@@ -129,7 +126,7 @@ impl Ring {
             let primes = m.basis().ids().iter().zip(to.ids());
             rows.extend(primes.map(|(&from, &to)| (m.at(from).ahead(j), part.at(to))));
         }
-        backend.permute(SPLIT, &index, &rows);
+        backend.permute(places::split(step), &index, &rows);
         drop(rows);
         parts
     }

@@ -54,7 +54,7 @@ pub trait Backend: Send + Sync {
     fn forward(&self, rows: &[RowTransform<'_>]);
 
     /// Transforms rows to the evaluation domain and adds sums to multiples of the transforms. A transform itself is lost
-    /// unless the sum takes its place.
+    /// unless the sum takes its place, and no sum may read it as a term.
     fn forward_sums(&self, rows: &[RowForwardSum<'_>]);
 
     /// Transforms rows to the coefficient domain and multiplies each by its weight.
@@ -69,7 +69,8 @@ pub trait Backend: Send + Sync {
     /// Converts coefficients from some primes to others, each group of rows alike.
     fn convert(&self, numbers: &ConversionNumbers<'_>, groups: &[RowConversion<'_>]);
 
-    /// Makes rows whose word i is word `index[i]` of another row, which may be longer. `key` names the indices.
+    /// Makes rows whose word i is word `index[i]` of another row, which may be longer. `key` is the name of the indices
+    /// ([`places`]).
     fn permute(&self, key: usize, index: &[u32], rows: &[(At<'_>, At<'_>)]);
 
     /// Adds sums of products of rows in slot order, some of them turned.
@@ -85,6 +86,7 @@ pub trait Backend: Send + Sync {
     /// Interpolates values modulo p and writes the polynomials, with coefficients lifted to `(-p/2, p/2]`, modulo the
     /// primes of rows.
     fn interpolate(&self, values: &Values<'_>, rows: &[RowLift<'_>]);
+
     /// Writes columns of matrices with packed residues modulo p, lifted to `(-p/2, p/2]`, modulo the primes of rows.
     /// Columns, matrix by matrix, are the polynomials of [`RowLift`].
     ///
@@ -93,6 +95,19 @@ pub trait Backend: Send + Sync {
 
     /// Fills rows with uniform residues.
     fn draw(&self, rows: &[RowStream<'_>]);
+}
+
+/// Names of places for [`Backend::permute`]. An automorphism's is its exponent, which is odd.
+pub mod places {
+    /// The name of the order of slots.
+    pub const TO_SLOTS: usize = 0;
+    /// The name of the order of the evaluation domain, in places of the order of slots.
+    pub const FROM_SLOTS: usize = 2;
+
+    /// Returns the name of every `step`-th place, for a power of two.
+    pub(crate) fn split(step: usize) -> usize {
+        4 + 2 * step.ilog2() as usize
+    }
 }
 
 /// Watches over work on polynomials for as long as it lives: results are right if there was no failure by then.

@@ -109,20 +109,6 @@ impl Conversion {
         out
     }
 
-    /// Converts a polynomial over the source primes, whose rows are multiplied by their weights.
-    fn apply_poly(&self, ring: &Ring, a: &Poly<Coeff>) -> Poly<Coeff> {
-        let Some(backend) = ring.backend() else {
-            return self.apply(ring, &a.rows().collect::<Vec<_>>());
-        };
-        let out = Poly::scratch(ring, &self.to);
-        let group = RowConversion {
-            from: self.from.ids().iter().map(|&id| a.at(id)).collect(),
-            to: self.to.ids().iter().map(|&id| out.at(id)).collect(),
-        };
-        self.apply_away(&**backend, &[group]);
-        out
-    }
-
     /// Converts polynomials in a backend's memory, one group of rows after another.
     pub fn apply_away(&self, backend: &dyn Backend, groups: &[RowConversion<'_>]) {
         let numbers = ConversionNumbers {
@@ -239,7 +225,8 @@ impl Switch {
         ring.update(&mut rest, |id| {
             Update::InverseOf(a.source(id), self.conversion.weight(id))
         });
-        let mut out = ring.forward(self.conversion.apply_poly(ring, &rest));
+        let rows: Vec<&[u64]> = rest.rows().collect();
+        let mut out = ring.forward(self.conversion.apply(ring, &rows));
         ring.update(&mut out, |id| {
             if a.basis().contains(id) {
                 Update::SubScale(a.source(id), self.kept_factor(ring, id))

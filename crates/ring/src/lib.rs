@@ -30,7 +30,7 @@ pub use away::permuted_away;
 pub use backend::{
     At, AwayBytes, AwayRows, Backend, ConversionNumbers, PackedRow, PackedRows, RowConversion,
     RowForwardSum, RowLift, RowProducts, RowStream, RowSum, RowTransform, TurnedProducts,
-    TurnedSymbol, Values, Watch, Wiper,
+    TurnedSymbol, Values, Watch, Wiper, places,
 };
 pub use basis::Basis;
 pub use blocks::Blocks;

@@ -63,10 +63,12 @@ impl Pins {
         let fits = |(own, until): &(Pinned, Option<Mark>)| {
             own.room == words.next_power_of_two() && until.as_ref().is_none_or(Mark::has_happened)
         };
-        match kept.iter().position(fits) {
-            Some(place) => Ok(kept.swap_remove(place).0),
-            None => Pinned::new(words),
+        if let Some(place) = kept.iter().position(fits) {
+            return Ok(kept.swap_remove(place).0);
         }
+        // Allocating takes long.
+        drop(kept);
+        Pinned::new(words)
     }
 
     /// Returns a piece to the pool. The card uses it until a mark.
@@ -75,6 +77,7 @@ impl Pins {
         kept.push((pinned, until));
         if kept.len() > KEPT {
             let (_least_used, until) = kept.remove(0);
+            drop(kept);
             let _ = until.map(|mark| mark.wait());
         }
     }

@@ -1,10 +1,10 @@
 //! Comparison of the kernels, compiled for the processor, with the ring's operations; with `OMR_CARD` the kernels run
 //! on a card.
 
-use omr_cuda::{Arithmetic, Changes, Emulated, Machine, checks};
+use omr_cuda::{Arithmetic, Changes, CudaRing, Emulated, Machine, checks};
 use omr_protocol::instantomr::InstantParams;
 use omr_protocol::sophomr::Params;
-use omr_ring::{Basis, MAX_BLOCK};
+use omr_ring::{Basis, Coeff, MAX_BLOCK, Poly};
 use std::sync::Arc;
 
 fn machines() -> [Arc<dyn Machine>; 2] {
@@ -37,6 +37,26 @@ fn messages_equal_those_of_the_processor() {
         let params = InstantParams::named(name).unwrap();
         checks::messages(&machine, &params).unwrap();
     }
+}
+
+/// A polynomial of one ring may be read by another: after a failure of one, none works on until nobody watches.
+#[test]
+fn rings_beside_one_another_fail_together() {
+    let params = Params::named("insecure-tiny-v4").unwrap();
+    let card = Emulated::new(Arithmetic::Whole);
+    let large = Arc::new(CudaRing::new(card.clone(), &params.ring).unwrap());
+    let small = Arc::new(large.beside(&params.small).unwrap());
+    let ring = params.ring.with_backend(large);
+    let watches = [ring.watch(), params.small.with_backend(small).watch()];
+    card.fail_after(0);
+    ring.forward(Poly::<Coeff>::zero(&ring, &ring.everything()));
+    card.fail_after(usize::MAX);
+    let [of_large, of_small] = watches;
+    assert!(of_large.failure().is_some());
+    drop(of_large);
+    assert!(of_small.failure().is_some());
+    drop(of_small);
+    assert_eq!(ring.watch().failure(), None);
 }
 
 /// Faults in kernels, as changes of their sources.
