@@ -70,11 +70,11 @@ fn write_tables(
         pool.take(primes.len())?,
         pool.take(of_prime * tables.len())?,
     ];
-    machine.write(addresses[0], &[bytemuck::cast_slice(&primes)])?;
+    machine.write_words(addresses[0], &primes)?;
     for (i, table) in tables.iter().enumerate() {
         let factors = calls::factors(arithmetic, table.modulus(), table.n(), table.psi());
         let address = addresses[1] + (8 * of_prime * i) as u64;
-        machine.write(address, &[bytemuck::cast_slice(&factors)])?;
+        machine.write_words(address, &factors)?;
     }
     Ok(addresses)
 }

@@ -79,6 +79,12 @@ pub(crate) fn transforms(tables: [u64; 2], logs: [u32; 2], rows: &[TransformWord
     call
 }
 
+/// Returns the words of each term of a sum.
+fn terms_of(sum: &RowSum<'_>) -> impl Iterator<Item = [u64; 2]> {
+    let terms = sum.terms.iter();
+    terms.map(|(factor, row)| [*factor, row.address()])
+}
+
 /// Returns the argument of forward transforms that end in sums.
 pub(crate) fn forward_sums(
     tables: [u64; 2],
@@ -93,8 +99,7 @@ pub(crate) fn forward_sums(
         let sum = &row.sum;
         let terms = sum.terms.len() as u64;
         endings.extend([sum.to.address(), row.factor, sum.constant, terms]);
-        let pairs = sum.terms.iter();
-        endings.extend(pairs.flat_map(|(factor, row)| [*factor, row.address()]));
+        endings.extend(terms_of(sum).flatten());
     }
     let mut call = transforms(tables, logs, &words);
     call.extend(endings);
@@ -104,9 +109,7 @@ pub(crate) fn forward_sums(
 pub(crate) fn sums(primes: u64, sums: &[RowSum<'_>]) -> Vec<u64> {
     let heads_and_terms = sums.iter().map(|sum| {
         let head = [sum.prime as u64, sum.to.address(), sum.constant];
-        let terms = sum.terms.iter();
-        let words = terms.map(|(factor, row)| [*factor, row.address()]);
-        (head, words.collect())
+        (head, terms_of(sum).collect())
     });
     lists(primes, heads_and_terms)
 }

@@ -233,6 +233,13 @@ pub trait Machine: Send + Sync {
     /// Errors: `Call`.
     fn write(&self, address: u64, parts: &[&[u8]]) -> Result<(), MachineError>;
 
+    /// Writes words.
+    ///
+    /// Errors: `Call`.
+    fn write_words(&self, address: u64, words: &[u64]) -> Result<(), MachineError> {
+        self.write(address, &[bytemuck::cast_slice(words)])
+    }
+
     /// Reads words after all earlier work.
     ///
     /// Errors: `Call`, also for earlier work.

@@ -85,7 +85,7 @@ impl MessageRing {
         let mut places = [0; 3];
         for (place, table) in places.iter_mut().zip(&tables) {
             *place = pool.take(table.len())?;
-            machine.write(*place, &[bytemuck::cast_slice(table)])?;
+            machine.write_words(*place, table)?;
         }
         Ok(Self {
             machine,
@@ -106,8 +106,7 @@ impl MessageRing {
 
     fn written(&self, words: &[u64]) -> Result<Held<'_>, MachineError> {
         let held = self.take(words.len())?;
-        self.machine
-            .write(held.address, &[bytemuck::cast_slice(words)])?;
+        self.machine.write_words(held.address, words)?;
         Ok(held)
     }
 

@@ -153,16 +153,14 @@ impl MessageKeys {
                         .zip(&residues)
                         .for_each(|(to, x)| *to = scaled(x));
                 });
-                ring.machine
-                    .write(address, &[bytemuck::cast_slice(&words)])?;
+                ring.machine.write_words(address, &words)?;
                 address += 8 * of_block as u64;
             }
         }
         let rows = trace.rows().flatten();
         let words: Vec<u64> = rows.flatten().map(scaled).collect();
         self.trace = ring.machine.allocate(words.len())?;
-        ring.machine
-            .write(self.trace, &[bytemuck::cast_slice(&words)])
+        ring.machine.write_words(self.trace, &words)
     }
 
     /// Computes first layers: for every `each` ciphertexts the constant coefficient and the mask of the sum of their

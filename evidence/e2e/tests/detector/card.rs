@@ -92,7 +92,8 @@ fn packed_block(
     width: usize,
     bytes: &mut Vec<u8>,
 ) -> BlockOfClues<PackedRows> {
-    let row = |(y, row): (usize, &[u32])| {
+    let mut rows = Vec::new();
+    for (y, row) in clues.a.chunks(width).enumerate() {
         let (first, is_negated) = (bytes.len(), y % 2 == 1);
         let signed = |&x: &u32| {
             if is_negated {
@@ -103,15 +104,15 @@ fn packed_block(
         };
         let residues: Vec<u32> = row.iter().map(signed).collect();
         write_residues(q, residues.iter(), bytes);
-        Some(PackedRow { first, is_negated })
-    };
+        rows.push(Some(PackedRow { first, is_negated }));
+    }
     BlockOfClues {
         a: PackedRows {
             bits: residue_bits(q),
             width,
             factor: 1,
             constant: 0,
-            rows: clues.a.chunks(width).enumerate().map(row).collect(),
+            rows,
         },
         b: clues.b.clone(),
         extra: clues.extra.clone(),
